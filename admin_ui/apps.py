@@ -1,0 +1,7 @@
+"""The owner's pages."""
+
+from django.apps import AppConfig
+
+
+class AdminUiConfig(AppConfig):
+    name = "admin_ui"

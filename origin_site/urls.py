@@ -1,0 +1,5 @@
+"""Routes of the web service."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []
