@@ -17,12 +17,17 @@ ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 INSTALLED_APPS = ["memory", "ingest", "replication", "admin_ui"]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "origin_site.urls"
 WSGI_APPLICATION = "origin_site.wsgi.application"
 TEMPLATES: list[dict[str, Any]] = [
-    {"BACKEND": "django.template.backends.django.DjangoTemplates", "DIRS": [BASE_DIR / "templates"]}
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        # In the wheel the templates lie inside this package, in a checkout beside it.
+        "DIRS": [BASE_DIR / "origin_site" / "templates", BASE_DIR / "templates"],
+    }
 ]
 
 # page_size must come before the first table; recursive_triggers makes REPLACE fire the append-only triggers.
