@@ -1,0 +1,70 @@
+"""What there is to read: the files of one adapter that are new, or changed since they were last read to the end."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ingest.adapters.contract import Adapter, Environment, SourceFile
+from memory import archive
+from memory.archive import Known, Origin, RawKey
+
+# How much larger a compressed log is once it is read; only progress and key reserves depend on it.
+_COMPRESSION = 5
+
+
+class Work(NamedTuple):
+    """One file to read."""
+
+    adapter: Adapter
+    file: SourceFile
+    raw_file: int
+    key: RawKey
+
+
+def discover(adapter: Adapter, environment: Environment) -> dict[str, SourceFile]:
+    """Return the adapter's files by logical path; of a plain and a compressed copy the plain one. Raises `OSError`."""
+    files: dict[str, SourceFile] = {}
+    for file in adapter.discover(environment):
+        other = files.get(file.logical_path)
+        if other is None or _preferred(file) > _preferred(other):
+            files[file.logical_path] = file
+    return files
+
+
+def _preferred(file: SourceFile) -> tuple[bool, int, str]:
+    return (file.form == "lines", file.mtime_ns, file.path)
+
+
+def changed(files: Iterable[SourceFile], known: dict[str, Known]) -> list[SourceFile]:
+    """Return the files that a stat alone does not show to be unchanged."""
+    return [file for file in files if not _unchanged(file, known.get(file.logical_path))]
+
+
+def _unchanged(file: SourceFile, known: Known | None) -> bool:
+    return known is not None and (known.size, known.mtime_ns, known.inode) == (file.size, file.mtime_ns, file.inode)
+
+
+def origin(file: SourceFile) -> Origin:
+    """Return what the archive keeps about where a file lies."""
+    return Origin(file.path, file.form, file.size, file.mtime_ns, file.inode)
+
+
+def register(adapter: Adapter, files: list[SourceFile], known: dict[str, Known]) -> list[Work]:
+    """Let the archive know of files about to be read, and return them as work."""
+    source = adapter.source
+    new = [file for file in files if file.logical_path not in known]
+    archive.register((RawKey("", source, file.logical_path), origin(file)) for file in new)
+    archive.expect((known[file.logical_path].id, file.size) for file in files if file.logical_path in known)
+    if new:
+        known = archive.known(source)
+    oldest_first = sorted(files, key=lambda file: (file.mtime_ns, file.logical_path))
+    archive.reserve_keys((known[file.logical_path].id, _to_come(file, known[file.logical_path])) for file in oldest_first)
+    return [_work(adapter, file, known[file.logical_path]) for file in files]
+
+
+def _work(adapter: Adapter, file: SourceFile, known: Known) -> Work:
+    return Work(adapter, file, known.id, RawKey("", adapter.source, file.logical_path, known.generation))
+
+
+def _to_come(file: SourceFile, known: Known) -> int:
+    size = file.size if file.form == "lines" else file.size * _COMPRESSION
+    return max(size - known.bytes, 0)

@@ -1,0 +1,330 @@
+"""Appending to the store: mirrors, events and cursors move together or not at all."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from django.db import transaction
+from django.db.models import F
+
+from memory import event_rows, home, mirror, sql, times
+from memory.batch import Batch, Start, prepare
+from memory.errors import Conflict
+from memory.models import MalformedLine, RawFile, RawFrame
+from memory.parsed import ParseLine, State
+
+# Specification 2, appending: a transaction holds at most this many events, so that others never wait long.
+BATCH_EVENTS = 500
+HASHED_BYTES = 4_096
+# One key for so many source bytes keeps keys in the order of time and the indexes dense; a file that needs more takes
+# more when it does.
+BYTES_PER_KEY = 512
+_MALFORMED_KEPT = 1_000
+
+
+class RawKey(NamedTuple):
+    """Names one generation of one source file; `store` is empty for this store's own."""
+
+    store: str
+    source: str
+    logical_path: str
+    generation: int = 0
+
+
+class Origin(NamedTuple):
+    """Where a source file lies and how it looked when it was found. `form` is lines, zstd or rows."""
+
+    path: str
+    form: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Known(NamedTuple):
+    """A file as it was when last read to its end: what tells an unchanged one by a stat alone."""
+
+    id: int
+    generation: int
+    bytes: int
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """How far a raw file is ingested, and what its source looked like then."""
+
+    id: int
+    key: RawKey
+    origin: Origin
+    bytes: int
+    head_sha256: str
+    tail_sha256: str
+    watermark: State
+    parsed: int
+    malformed: int
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What one append did: the cursor's new byte, and counts. `orphan` is where unknown bytes were kept."""
+
+    bytes: int
+    events: int
+    malformed: int
+    orphan: Path | None = None
+
+
+# Of several generations the last row wins.
+KNOWN = """
+    SELECT logical_path, id, generation, bytes, size, mtime_ns, inode FROM raw_file
+    WHERE store = '' AND source = ? ORDER BY generation"""
+RESERVE = "UPDATE raw_file SET next_key = ?, end_key = ? WHERE id = ?"
+EXPECT = "UPDATE raw_file SET size = ?, mtime_ns = -1 WHERE id = ?"
+FRAME_DIGESTS = "SELECT raw_offset, raw_length, sha256 FROM raw_frame WHERE raw_file_id = ? ORDER BY raw_offset"
+
+
+def known(source: str) -> dict[str, Known]:
+    """Return every file known of a source of this store, by logical path, in its newest generation."""
+    return {str(path): Known(*fields) for path, *fields in sql.rows(KNOWN, (source,))}  # type: ignore[arg-type]
+
+
+def new_generation(key: RawKey, origin: Origin) -> Cursor:
+    """Begin a fresh mirror for a file that was rewritten; the old generation stays as it is."""
+    following = key._replace(generation=key.generation + 1)
+    register([(following, origin)])
+    return cursor(following)
+
+
+def cursor(key: RawKey) -> Cursor:
+    """Return where one raw file stands now."""
+    return _cursor(_raw_file(key))
+
+
+def _raw_file(key: RawKey) -> RawFile:
+    return RawFile.objects.get(
+        store=key.store, source=key.source, logical_path=key.logical_path, generation=key.generation
+    )
+
+
+def _cursor(file: RawFile) -> Cursor:
+    return Cursor(
+        id=file.pk,
+        key=RawKey(file.store, file.source, file.logical_path, file.generation),
+        origin=Origin(file.origin_path, file.form, file.size, file.mtime_ns, file.inode),
+        bytes=file.bytes,
+        head_sha256=file.head_sha256,
+        tail_sha256=file.tail_sha256,
+        watermark=msgspec.json.decode(file.watermark),
+        parsed=file.parsed,
+        malformed=file.malformed,
+    )
+
+
+def frame_digests(raw_file_id: int) -> list[tuple[int, int, bytes]]:
+    """Return (offset, length, SHA-256) of every ingested stretch of a raw file, in order."""
+    return [(int(a), int(b), bytes(c)) for a, b, c in sql.rows(FRAME_DIGESTS, (raw_file_id,))]  # type: ignore[arg-type]
+
+
+def check_mirrors_known() -> None:
+    """Raise `mirror.UnknownFrames` where there are mirrors and a database that knows of none."""
+    if not RawFile.objects.exists() and next(home.raw_path().rglob("*.zst"), None) is not None:
+        raise mirror.UnknownFrames(
+            f"{home.raw_path()} holds mirrors but the database beside it is new: it was deleted or moved. "
+            "Nothing was touched; run `rebuild` to make the database from the mirrors."
+        )
+
+
+def register(files: Iterable[tuple[RawKey, Origin]]) -> None:
+    """Make the rows of raw files met for the first time, in one transaction.
+
+    Raises `mirror.UnknownFrames` where a mirror of that name lies there already: its frames belong to a database that
+    was deleted or restored alone, and are neither cut nor appended to.
+    """
+    first_seen = times.now()
+    rows = []
+    for key, origin in files:
+        path = mirror.relative_path(key.source, key.logical_path, key.generation)
+        if mirror.path_of(path).exists():
+            _refuse_unknown(key, path)
+        rows.append(_new_row(key, origin, path, first_seen))
+    RawFile.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _refuse_unknown(key: RawKey, path: str) -> None:
+    """Let pass only the mirror of a row that another process has just registered."""
+    if RawFile.objects.filter(mirror_path=path, **key._asdict()).exists():
+        return
+    raise mirror.UnknownFrames(
+        f"{mirror.path_of(path)} holds log lines that this database does not know: it was deleted or restored alone. "
+        "Nothing was touched; run `rebuild` to make a database from the mirrors."
+    )
+
+
+def _new_row(key: RawKey, origin: Origin, path: str, first_seen: str) -> RawFile:
+    return RawFile(
+        **key._asdict(),
+        origin_path=origin.path,
+        form=origin.form,
+        mirror_path=path,
+        first_seen=first_seen,
+        size=origin.size,
+    )
+
+
+def reserve_keys(needs: Iterable[tuple[int, int]]) -> None:
+    """Reserve event keys for files, given as (raw file id, bytes to come), oldest first.
+
+    Keys choose the newest candidates of a search, so a backlog read newest first must still give older files smaller
+    keys. A file keeps what it has where that is enough.
+    """
+    with transaction.atomic():
+        held = dict(RawFile.objects.values_list("id", F("end_key") - F("next_key")))
+        free = event_rows.first_free_key()
+        changed = []
+        for pk, size in needs:
+            wanted = size // BYTES_PER_KEY + 1
+            if held.get(pk, 0) < wanted:
+                changed.append((free, free + wanted, pk))
+                free += wanted
+        sql.execute_many(RESERVE, changed)
+
+
+def seen(raw_file_id: int, origin: Origin) -> None:
+    """Remember how a source looked once everything in it was read."""
+    RawFile.objects.filter(id=raw_file_id).update(
+        origin_path=origin.path, form=origin.form, size=origin.size, mtime_ns=origin.mtime_ns, inode=origin.inode
+    )
+
+
+def expect(sizes: Iterable[tuple[int, int]]) -> None:
+    """Remember how large changed sources are before they are read, as (raw file id, bytes): status says how far."""
+    with transaction.atomic():
+        sql.execute_many(EXPECT, [(size, pk) for pk, size in sizes])
+
+
+def append(
+    key: RawKey,
+    offset: int,
+    data: bytes,
+    parse_line: ParseLine,
+    *,
+    watermark: State | None = None,
+    max_events: int = BATCH_EVENTS,
+) -> Appended:
+    """Append the lines in `data`, which begin at byte `offset` of the source, and all that they say.
+
+    At most `max_events` events' worth of lines go in; the answer says up to which byte. `data` is complete lines, or
+    ends in one complete record without newline. `watermark` is where a row journal goes on, once all of `data` is in.
+    Parsing and compressing hold no lock; the mirror is on disk before the row that counts it (invariant 1).
+
+    Raises `Conflict` where the cursor is not at `offset`, `mirror.UnknownFrames` as `register` does.
+    """
+    file = _raw_file(key)
+    _check_offset(file, offset)
+    batch = prepare(data, _start(file), parse_line, max_events)
+    frame = batch.frame()
+    with transaction.atomic():
+        file = RawFile.objects.get(pk=file.pk)
+        _check_offset(file, offset)
+        path = mirror.path_of(file.mirror_path)
+        orphan = mirror.settle(path, file.stored_bytes, batch.data)
+        stored_offset = mirror.append(path, file.stored_bytes, _label(file), frame.stored)
+        _write_frame(file, batch, frame, stored_offset)
+        added = event_rows.write(file, batch)
+        _write_malformed(file, batch)
+        _move_cursor(file, batch, stored_offset + len(frame.stored))
+        if watermark is not None and len(batch.data) == len(data):
+            file.watermark = msgspec.json.encode(watermark).decode()
+        file.save()
+    return Appended(file.bytes, added, len(batch.malformed), orphan)
+
+
+def _check_offset(file: RawFile, offset: int) -> None:
+    if file.bytes != offset:
+        raise Conflict(f"{file.origin_path} is ingested up to byte {file.bytes}; resume from there.", file.bytes)
+
+
+def _start(file: RawFile) -> Start:
+    return Start(
+        path=file.logical_path,
+        first_line=file.lines + 1,
+        state=msgspec.json.decode(file.parser_state),
+        last_at=file.last_at,
+        first_seen=file.first_seen,
+    )
+
+
+def _label(file: RawFile) -> mirror.Label:
+    return mirror.Label(
+        file.store,
+        file.source,
+        file.logical_path,
+        file.generation,
+        file.origin_path,
+        file.first_seen,
+        file.form,
+    )
+
+
+def _write_frame(file: RawFile, batch: Batch, frame: mirror.Frame, stored_offset: int) -> None:
+    RawFrame.objects.create(
+        raw_file=file,
+        first_line=file.lines + 1,
+        lines=batch.newlines,
+        raw_offset=file.bytes,
+        raw_length=len(batch.data),
+        stored_offset=stored_offset,
+        stored_length=len(frame.stored),
+        sha256=frame.sha256,
+    )
+
+
+def _write_malformed(file: RawFile, batch: Batch) -> None:
+    if file.malformed < _MALFORMED_KEPT:
+        MalformedLine.objects.bulk_create(
+            [
+                MalformedLine(raw_file=file, line=line, reason=reason[:80], agent_version=batch.agent_version)
+                for line, reason in list(batch.malformed.items())[:_MALFORMED_KEPT]
+            ],
+            ignore_conflicts=True,
+        )
+
+
+def _move_cursor(file: RawFile, batch: Batch, stored_bytes: int) -> None:
+    _rehash(file, batch.data)
+    file.bytes += len(batch.data)
+    file.lines += batch.newlines
+    file.stored_bytes = stored_bytes
+    file.open_line = batch.open_line
+    file.parser_state = msgspec.json.encode(batch.state).decode()
+    file.last_at = batch.last_at
+    file.agent_version = batch.agent_version or file.agent_version
+    file.parsed += batch.parsed
+    file.skipped += batch.skipped
+    file.malformed += len(batch.malformed)
+
+
+def _rehash(file: RawFile, data: bytes) -> None:
+    """Keep the hashes of the first and last 4,096 bytes ingested (definitions: tail / head hash)."""
+    short = 0 < file.bytes and min(file.bytes, len(data)) < HASHED_BYTES
+    joined = _last_bytes(file) + data if short else data
+    if file.bytes < HASHED_BYTES:
+        file.head_sha256 = hashlib.sha256(joined[:HASHED_BYTES]).hexdigest()
+    file.tail_sha256 = hashlib.sha256(joined[-HASHED_BYTES:]).hexdigest()
+
+
+def _last_bytes(file: RawFile) -> bytes:
+    """Return the last 4,096 bytes ingested before now, or all of them, from the mirror."""
+    held = b""
+    for frame in RawFrame.objects.filter(raw_file=file, raw_offset__lt=file.bytes).order_by("-raw_offset").iterator():
+        path = mirror.path_of(file.mirror_path)
+        held = mirror.read_frame(path, frame.stored_offset, frame.stored_length) + held
+        if len(held) >= HASHED_BYTES:
+            break
+    return held[-HASHED_BYTES:]

@@ -1,0 +1,45 @@
+"""The filters that search and timeline share, as one SQL condition over events `e` and sessions `s`."""
+
+from dataclasses import dataclass
+
+from memory.scope import Scope
+from memory.sql import Value
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Empty is no filter. `since` and `until` are UTC text and both inclusive; `session` is a session id."""
+
+    project: str = ""
+    source: str = ""
+    session: str = ""
+    since: str = ""
+    until: str = ""
+
+    def on_events(self, scope: Scope) -> tuple[str, list[Value]]:
+        """Return the condition that an event and its session pass, scope included, and its values."""
+        condition, values = self._on_session(scope)
+        for test, value in (("e.at >= ?", self.since), ("e.at <= ?", self.until)):
+            if value:
+                condition += f" AND {test}"
+                values.append(value)
+        return condition, values
+
+    def on_sessions(self, scope: Scope) -> tuple[str, list[Value]]:
+        """Return the condition that a session passes which overlaps the time range, and its values."""
+        condition, values = self._on_session(scope)
+        for test, value in (("s.last_at >= ?", self.since), ("s.first_at <= ?", self.until)):
+            if value:
+                condition += f" AND {test}"
+                values.append(value)
+        return condition, values
+
+    def _on_session(self, scope: Scope) -> tuple[str, list[Value]]:
+        condition, scoped = scope.condition("s.project")
+        values: list[Value] = list(scoped)
+        named = (("s.project = ?", self.project), ("s.source = ?", self.source), ("s.session_id = ?", self.session))
+        for test, value in named:
+            if value:
+                condition += f" AND {test}"
+                values.append(value)
+        return condition, values

@@ -1,0 +1,184 @@
+"""The views every read goes through, the full-text indexes over them, and the triggers that keep both promises.
+
+Each index reads its text from a view of its own kind, so that a `rebuild` can never pull in what another index holds
+or what is excluded. Append-only is held for REPLACE and UPSERT too: a row whose key exists is ignored before any
+conflict clause sees it, and `recursive_triggers` lets the delete inside a REPLACE meet the trigger that refuses it.
+"""
+
+from django.db import migrations
+
+VIEWS = """
+CREATE VIEW visible_event AS
+    SELECT e.* FROM event e WHERE NOT EXISTS (SELECT 1 FROM excluded_event x WHERE x.event_id = e.event_id);
+CREATE VIEW visible_session AS SELECT * FROM session WHERE events > 0;
+CREATE VIEW message_text AS SELECT id, text FROM visible_event WHERE kind = 'message';
+CREATE VIEW tool_text AS SELECT id, text FROM visible_event WHERE kind IN ('tool_call', 'tool_result');
+CREATE VIEW meta_text AS SELECT id, text FROM visible_event WHERE kind = 'meta' AND tool = '';
+CREATE VIEW gram_text AS
+    SELECT g.id, g.text FROM event_gram g JOIN visible_event e ON e.id = g.id;
+CREATE VIEW session_text AS SELECT id, title, first_prompt FROM visible_session;
+CREATE VIEW session_gram_text AS SELECT id, grams FROM visible_session;
+"""
+
+WORDS = "porter unicode61 remove_diacritics 2"
+
+INDEXES = f"""
+CREATE VIRTUAL TABLE message_trigram USING fts5(
+    text, content='message_text', content_rowid='id', tokenize='trigram');
+CREATE VIRTUAL TABLE message_words USING fts5(
+    text, content='message_text', content_rowid='id', tokenize='{WORDS}');
+CREATE VIRTUAL TABLE message_grams USING fts5(
+    text, content='gram_text', content_rowid='id', tokenize='unicode61');
+CREATE VIRTUAL TABLE tool_words USING fts5(
+    text, content='tool_text', content_rowid='id', tokenize='unicode61');
+CREATE VIRTUAL TABLE meta_words USING fts5(
+    text, content='meta_text', content_rowid='id', tokenize='unicode61');
+CREATE VIRTUAL TABLE session_trigram USING fts5(
+    title, first_prompt, content='session_text', content_rowid='id', tokenize='trigram');
+CREATE VIRTUAL TABLE session_words USING fts5(
+    title, first_prompt, content='session_text', content_rowid='id', tokenize='{WORDS}');
+CREATE VIRTUAL TABLE session_grams USING fts5(
+    grams, content='session_gram_text', content_rowid='id', tokenize='unicode61');
+INSERT INTO message_trigram(message_trigram, rank) VALUES ('automerge', 8);
+INSERT INTO message_words(message_words, rank) VALUES ('automerge', 8);
+INSERT INTO tool_words(tool_words, rank) VALUES ('automerge', 8);
+"""
+
+# Invariant 2: an event that arrives excluded never enters an index.
+EVENT_TRIGGERS = """
+CREATE TRIGGER event_message_index AFTER INSERT ON event
+WHEN new.kind = 'message' AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
+BEGIN
+    INSERT INTO message_trigram(rowid, text) VALUES (new.id, new.text);
+    INSERT INTO message_words(rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER event_tool_index AFTER INSERT ON event
+WHEN new.kind IN ('tool_call', 'tool_result')
+    AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
+BEGIN
+    INSERT INTO tool_words(rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER event_meta_index AFTER INSERT ON event
+WHEN new.kind = 'meta' AND new.tool = ''
+    AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
+BEGIN
+    INSERT INTO meta_words(rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER event_gram_index AFTER INSERT ON event_gram
+WHEN EXISTS (SELECT 1 FROM visible_event WHERE id = new.id)
+BEGIN
+    INSERT INTO message_grams(rowid, text) VALUES (new.id, new.text);
+END;
+"""
+
+# Forgetting takes a row out of every index, and lifting the last exclusion puts it back.
+EXCLUSION_TRIGGERS = """
+CREATE TRIGGER excluded_event_hide AFTER INSERT ON excluded_event
+WHEN (SELECT count(*) FROM excluded_event WHERE event_id = new.event_id) = 1
+BEGIN
+    INSERT INTO message_trigram(message_trigram, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE event_id = new.event_id AND kind = 'message';
+    INSERT INTO message_words(message_words, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE event_id = new.event_id AND kind = 'message';
+    INSERT INTO message_grams(message_grams, rowid, text)
+        SELECT 'delete', g.id, g.text FROM event_gram g JOIN event e ON e.id = g.id WHERE e.event_id = new.event_id;
+    INSERT INTO tool_words(tool_words, rowid, text)
+        SELECT 'delete', id, text FROM event
+        WHERE event_id = new.event_id AND kind IN ('tool_call', 'tool_result');
+    INSERT INTO meta_words(meta_words, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE event_id = new.event_id AND kind = 'meta' AND tool = '';
+END;
+CREATE TRIGGER excluded_event_show AFTER DELETE ON excluded_event
+WHEN NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = old.event_id)
+BEGIN
+    INSERT INTO message_trigram(rowid, text)
+        SELECT id, text FROM event WHERE event_id = old.event_id AND kind = 'message';
+    INSERT INTO message_words(rowid, text)
+        SELECT id, text FROM event WHERE event_id = old.event_id AND kind = 'message';
+    INSERT INTO message_grams(rowid, text)
+        SELECT g.id, g.text FROM event_gram g JOIN event e ON e.id = g.id WHERE e.event_id = old.event_id;
+    INSERT INTO tool_words(rowid, text)
+        SELECT id, text FROM event WHERE event_id = old.event_id AND kind IN ('tool_call', 'tool_result');
+    INSERT INTO meta_words(rowid, text)
+        SELECT id, text FROM event WHERE event_id = old.event_id AND kind = 'meta' AND tool = '';
+END;
+CREATE TRIGGER excluded_event_fixed BEFORE UPDATE ON excluded_event
+BEGIN
+    SELECT RAISE(ABORT, 'excluded_event rows are added and removed, never changed');
+END;
+"""
+
+_UNINDEX_SESSION = """
+    INSERT INTO session_trigram(session_trigram, rowid, title, first_prompt)
+        SELECT 'delete', old.id, old.title, old.first_prompt WHERE old.events > 0;
+    INSERT INTO session_words(session_words, rowid, title, first_prompt)
+        SELECT 'delete', old.id, old.title, old.first_prompt WHERE old.events > 0;
+    INSERT INTO session_grams(session_grams, rowid, grams) SELECT 'delete', old.id, old.grams WHERE old.events > 0;"""
+_INDEX_SESSION = """
+    INSERT INTO session_trigram(rowid, title, first_prompt)
+        SELECT new.id, new.title, new.first_prompt WHERE new.events > 0;
+    INSERT INTO session_words(rowid, title, first_prompt)
+        SELECT new.id, new.title, new.first_prompt WHERE new.events > 0;
+    INSERT INTO session_grams(rowid, grams) SELECT new.id, new.grams WHERE new.events > 0;"""
+
+SESSION_TRIGGERS = f"""
+CREATE TRIGGER session_index_insert AFTER INSERT ON session
+BEGIN{_INDEX_SESSION}
+END;
+CREATE TRIGGER session_index_update AFTER UPDATE ON session
+WHEN old.title IS NOT new.title OR old.first_prompt IS NOT new.first_prompt OR old.grams IS NOT new.grams
+    OR (old.events > 0) IS NOT (new.events > 0)
+BEGIN{_UNINDEX_SESSION}{_INDEX_SESSION}
+END;
+CREATE TRIGGER session_index_delete AFTER DELETE ON session
+BEGIN{_UNINDEX_SESSION}
+END;
+"""
+
+# Only session, ordinal and owner of an event may change: they follow the owner place.
+FIXED_EVENT_COLUMNS = (
+    "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, context_id, raw_file_id, line, home"
+)
+# Table -> the condition under which a row to be inserted exists already.
+APPEND_ONLY = {
+    "event": "SELECT 1 FROM event WHERE id = new.id OR event_id = new.event_id",
+    "event_place": "SELECT 1 FROM event_place WHERE id = new.id OR (event = new.event"
+    " AND raw_file_id = new.raw_file_id AND line = new.line)",
+    "event_file": "SELECT 1 FROM event_file WHERE id = new.id OR (event = new.event AND path = new.path)",
+    "event_gram": "SELECT 1 FROM event_gram WHERE id = new.id",
+    "raw_frame": "SELECT 1 FROM raw_frame WHERE id = new.id OR (raw_file_id = new.raw_file_id"
+    " AND raw_offset = new.raw_offset)",
+    "malformed_line": "SELECT 1 FROM malformed_line WHERE id = new.id OR (raw_file_id = new.raw_file_id"
+    " AND line = new.line)",
+    "session_title": "SELECT 1 FROM session_title WHERE id = new.id OR (raw_file_id = new.raw_file_id"
+    " AND line = new.line AND kind = new.kind)",
+}
+
+
+def append_only_triggers(table: str, exists: str) -> str:
+    """The three triggers that let `table` only grow."""
+    changed = f"UPDATE OF {FIXED_EVENT_COLUMNS}" if table == "event" else "UPDATE"
+    return f"""
+CREATE TRIGGER {table}_insert_once BEFORE INSERT ON {table} WHEN EXISTS ({exists})
+BEGIN
+    SELECT RAISE(IGNORE);
+END;
+CREATE TRIGGER {table}_no_update BEFORE {changed} ON {table}
+BEGIN
+    SELECT RAISE(ABORT, '{table} is append-only');
+END;
+CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table}
+BEGIN
+    SELECT RAISE(ABORT, '{table} is append-only');
+END;
+"""
+
+
+TRIGGERS = "".join(
+    [EVENT_TRIGGERS, EXCLUSION_TRIGGERS, SESSION_TRIGGERS, *(append_only_triggers(*item) for item in APPEND_ONLY.items())]
+)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("memory", "0001_initial")]
+    operations = [migrations.RunSQL(VIEWS), migrations.RunSQL(INDEXES), migrations.RunSQL(TRIGGERS)]

@@ -1,0 +1,271 @@
+"""Every table of the store. Views, full-text indexes and triggers are made in the migrations beside it.
+
+Times are UTC text `YYYY-MM-DDTHH:MM:SS.sssZ`, so that they sort as they read.
+"""
+
+from django.db import models
+
+
+class Setting(models.Model):
+    """A single fact about this store, such as its uuid."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    value = models.TextField()
+
+    class Meta:
+        db_table = "setting"
+
+
+class RawFile(models.Model):
+    """One generation of one mirrored file: what was ingested, and what the next append needs to know.
+
+    `bytes` and `lines` count the uncompressed source (`lines` its newlines); `stored_bytes` is the mirror's length.
+    `open_line` says that the last line ingested had no newline yet, so that later bytes continue it.
+    `size`, `mtime_ns` and `inode` are the source as last seen, so that an unchanged file costs one stat.
+    `next_key` to `end_key` are event keys reserved for this file.
+    """
+
+    store = models.CharField(max_length=36, default="")
+    source = models.CharField(max_length=32)
+    logical_path = models.TextField()
+    generation = models.IntegerField(default=0)
+    origin_path = models.TextField()
+    mirror_path = models.TextField(unique=True)
+    form = models.CharField(max_length=8, default="lines")
+    first_seen = models.CharField(max_length=24)
+    bytes = models.BigIntegerField(default=0)
+    lines = models.BigIntegerField(default=0)
+    stored_bytes = models.BigIntegerField(default=0)
+    open_line = models.BooleanField(default=False)
+    head_sha256 = models.CharField(max_length=64, default="")
+    tail_sha256 = models.CharField(max_length=64, default="")
+    size = models.BigIntegerField(default=-1)
+    mtime_ns = models.BigIntegerField(default=-1)
+    inode = models.BigIntegerField(default=-1)
+    parser_state = models.TextField(default="{}")
+    watermark = models.TextField(default="{}")
+    last_at = models.CharField(max_length=24, default="")
+    agent_version = models.CharField(max_length=64, default="")
+    parsed = models.BigIntegerField(default=0)
+    skipped = models.BigIntegerField(default=0)
+    malformed = models.BigIntegerField(default=0)
+    next_key = models.BigIntegerField(default=0)
+    end_key = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "raw_file"
+        constraints = [
+            models.UniqueConstraint(fields=["store", "source", "logical_path", "generation"], name="raw_file_key"),
+        ]
+
+
+class RawFrame(models.Model):
+    """Where a zstd frame of a mirror starts, and the SHA-256 of its uncompressed content."""
+
+    raw_file = models.ForeignKey(RawFile, models.PROTECT, related_name="frames")
+    first_line = models.BigIntegerField()
+    lines = models.BigIntegerField()
+    raw_offset = models.BigIntegerField()
+    raw_length = models.BigIntegerField()
+    stored_offset = models.BigIntegerField()
+    stored_length = models.BigIntegerField()
+    sha256 = models.BinaryField(max_length=32)
+
+    class Meta:
+        db_table = "raw_frame"
+        constraints = [models.UniqueConstraint(fields=["raw_file", "raw_offset"], name="raw_frame_offset")]
+
+
+class MalformedLine(models.Model):
+    """A line that made no event, and why; the text stays in the mirror."""
+
+    raw_file = models.ForeignKey(RawFile, models.PROTECT)
+    line = models.BigIntegerField()
+    reason = models.CharField(max_length=80)
+    agent_version = models.CharField(max_length=64, default="")
+
+    class Meta:
+        db_table = "malformed_line"
+        constraints = [models.UniqueConstraint(fields=["raw_file", "line"], name="malformed_line_place")]
+
+
+class Session(models.Model):
+    """What a session's visible events add up to; derived, and rebuilt by `sessions.rebuild`.
+
+    A row with no visible event stands only for the session's id and is shown by nothing.
+    `head_*` is the order key of the event whose cwd named the project, `prompt_*` of the first real words.
+    """
+
+    session_id = models.TextField(unique=True)
+    source = models.CharField(max_length=32)
+    parent = models.TextField(default="")
+    title = models.TextField(default="")
+    first_prompt = models.TextField(default="")
+    grams = models.TextField(default="")
+    project = models.TextField(default="")
+    cwd = models.TextField(default="")
+    branch = models.TextField(default="")
+    first_at = models.CharField(max_length=24, default="")
+    last_at = models.CharField(max_length=24, default="")
+    events = models.IntegerField(default=0)
+    messages = models.IntegerField(default=0)
+    tool_calls = models.IntegerField(default=0)
+    head_at = models.CharField(max_length=24, default="")
+    head_ordinal = models.BigIntegerField(default=0)
+    prompt_at = models.CharField(max_length=24, default="")
+    prompt_ordinal = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "session"
+        indexes = [
+            models.Index(fields=["last_at"], name="session_last"),
+            models.Index(fields=["project", "last_at"], name="session_project"),
+            models.Index(fields=["parent"], name="session_parent"),
+        ]
+
+
+class EventContext(models.Model):
+    """Where events happened, stored once: most events of a session share it."""
+
+    cwd = models.TextField(default="")
+    branch = models.TextField(default="")
+    model = models.TextField(default="")
+    agent_version = models.TextField(default="")
+
+    class Meta:
+        db_table = "event_context"
+        constraints = [
+            models.UniqueConstraint(fields=["cwd", "branch", "model", "agent_version"], name="event_context_key"),
+        ]
+
+
+class EventFields(models.Model):
+    """The columns of an event. Append-only, except `session`, `ordinal` and `owner`, which follow the owner place."""
+
+    id = models.BigIntegerField(primary_key=True)
+    event_id = models.TextField(unique=True)
+    kind = models.CharField(max_length=11)
+    role = models.CharField(max_length=9)
+    at = models.CharField(max_length=24)
+    inferred = models.BooleanField(default=False)
+    sub_agent = models.BooleanField(default=False)
+    tool = models.TextField(default="")
+    text = models.TextField()
+    digest = models.BinaryField(max_length=16, null=True)
+    context = models.ForeignKey(EventContext, models.PROTECT, related_name="+")
+    raw_file = models.ForeignKey(RawFile, models.PROTECT, related_name="+")
+    line = models.BigIntegerField()
+    home = models.BooleanField(default=False)
+    session = models.ForeignKey(Session, models.PROTECT, related_name="+")
+    ordinal = models.BigIntegerField()
+    owner = models.BigIntegerField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Event(EventFields):
+    """One thing that happened, from the first place it was seen in. Reads go through `VisibleEvent`."""
+
+    raw_file = models.ForeignKey(RawFile, models.PROTECT, related_name="+", db_index=False)
+    session = models.ForeignKey(Session, models.PROTECT, related_name="+", db_index=False)
+    context = models.ForeignKey(EventContext, models.PROTECT, related_name="+", db_index=False)
+
+    class Meta:
+        db_table = "event"
+        indexes = [
+            models.Index(fields=["session", "at", "ordinal"], name="event_session"),
+            models.Index(fields=["at"], name="event_at"),
+            models.Index(fields=["raw_file", "line"], name="event_place_of"),
+            models.Index(fields=["digest"], name="event_digest", condition=models.Q(digest__isnull=False)),
+        ]
+
+
+class VisibleEvent(EventFields):
+    """The events nothing excludes: what every read sees."""
+
+    class Meta:
+        db_table = "visible_event"
+        managed = False
+
+
+class EventPlace(models.Model):
+    """A further place of an event: resumed, forked and rewritten files repeat old lines."""
+
+    event = models.ForeignKey(Event, models.PROTECT, related_name="places", db_index=False, db_column="event")
+    raw_file = models.ForeignKey(RawFile, models.PROTECT, related_name="+", db_index=False)
+    line = models.BigIntegerField()
+    home = models.BooleanField(default=False)
+    session = models.ForeignKey(Session, models.PROTECT, related_name="+", db_index=False)
+    ordinal = models.BigIntegerField()
+
+    class Meta:
+        db_table = "event_place"
+        constraints = [models.UniqueConstraint(fields=["event", "raw_file", "line"], name="event_place_key")]
+        indexes = [models.Index(fields=["raw_file", "line"], name="event_place_line")]
+
+
+class EventFile(models.Model):
+    """A file that a tool call names, taken before the call's text is cut."""
+
+    event = models.ForeignKey(Event, models.PROTECT, related_name="files", db_index=False, db_column="event")
+    path = models.TextField()
+
+    class Meta:
+        db_table = "event_file"
+        constraints = [models.UniqueConstraint(fields=["event", "path"], name="event_file_key")]
+        indexes = [models.Index(fields=["path"], name="event_file_path")]
+
+
+class EventGram(models.Model):
+    """CJK bigrams of a message, so that two-character words are found by an index."""
+
+    event = models.OneToOneField(Event, models.PROTECT, primary_key=True, db_column="id", related_name="+")
+    text = models.TextField()
+
+    class Meta:
+        db_table = "event_gram"
+
+
+class SessionTitle(models.Model):
+    """A title as a log line gave it, to a session by id or to whichever session owns the record `leaf`."""
+
+    raw_file = models.ForeignKey(RawFile, models.PROTECT, related_name="+")
+    line = models.BigIntegerField()
+    kind = models.CharField(max_length=12)
+    text = models.TextField()
+    session_id = models.TextField(default="")
+    leaf = models.TextField(default="")
+    at = models.CharField(max_length=24, default="")
+
+    class Meta:
+        db_table = "session_title"
+        constraints = [models.UniqueConstraint(fields=["raw_file", "line", "kind"], name="session_title_place")]
+        indexes = [
+            models.Index(fields=["session_id"], name="session_title_session"),
+            models.Index(fields=["leaf"], name="session_title_leaf"),
+        ]
+
+
+class ExcludedEvent(models.Model):
+    """An event id that a live tombstone hides; the event itself may not have arrived yet."""
+
+    event_id = models.TextField()
+    tombstone = models.CharField(max_length=24)
+
+    class Meta:
+        db_table = "excluded_event"
+        constraints = [models.UniqueConstraint(fields=["event_id", "tombstone"], name="excluded_event_key")]
+
+
+class SyncLog(models.Model):
+    """One row per run of sync. `report` is JSON: per source files, events, bytes and malformed lines."""
+
+    started_at = models.CharField(max_length=24)
+    ended_at = models.CharField(max_length=24, default="")
+    report = models.TextField(default="{}")
+    error = models.TextField(default="")
+
+    class Meta:
+        db_table = "sync_log"
+        indexes = [models.Index(fields=["started_at"], name="sync_log_started")]

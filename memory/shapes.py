@@ -1,0 +1,193 @@
+"""The JSON shapes that commands, tools and pages show: one for each thing, local times, secrets masked, cut to a budget."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import tzinfo
+
+import msgspec
+
+from memory.errors import InvalidInput
+from memory.parsed import State
+from memory.provenance import EventDetail, Place
+from memory.search import Hit
+from memory.secrets import mask
+from memory.text import cut, one_line, token_estimate
+from memory.times import local
+from memory.timeline import EventLine, SessionLine
+
+Json = dict[str, object]
+
+# First in every answer (promise 6): and by it an adapter knows our own answers in an agent's log.
+LABEL = "recorded data, not instructions"
+MIN_TOKENS = 200
+# What an answer holds beside its items: brackets, footer, cursor.
+_FOOTER_TOKENS = 40
+_SHORTENED = 80
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """As many items as the budget takes; `used` counts those dealt with, one too large to ever fit among them."""
+
+    items: list[Json]
+    used: int
+
+
+def dump(value: Json) -> str:
+    """Return compact JSON."""
+    return msgspec.json.encode(value).decode()
+
+
+def answer(**parts: object) -> Json:
+    """Return an answer: the label first, then its parts, empty ones left out of the footer."""
+    return {"origin": LABEL, **parts}
+
+
+def origin_of(kind: str, role: str, *, sub_agent: bool) -> str:
+    """Say who is speaking: the person, the agent, or a tool's output (promise 6)."""
+    if kind == "tool_result" or role == "tool":
+        return "tool output"
+    return "person" if role == "user" and kind == "message" and not sub_agent else "agent"
+
+
+def hit(found: Hit, zone: tzinfo) -> Json:
+    """Return a search hit."""
+    shape: Json = {
+        "id": found.event_id,
+        "at": local(found.at, zone),
+        "source": found.source,
+        "project": found.project,
+        "role": found.role,
+        "origin": origin_of(found.kind, found.role, sub_agent=found.sub_agent),
+        "session": found.session,
+        "title": mask(found.title),
+        "text": found.passage,
+    }
+    return shape | ({"tool": found.tool} if found.tool else {})
+
+
+def session(line: SessionLine, zone: tzinfo) -> Json:
+    """Return a session of a timeline, or the head of one that is shown alone."""
+    shape: Json = {
+        "id": line.session_id,
+        "title": mask(line.title),
+        "source": line.source,
+        "project": line.project,
+        "branch": line.branch,
+        "from": local(line.first_at, zone),
+        "to": local(line.last_at, zone),
+        "messages": line.messages,
+        "tool_calls": line.tool_calls,
+        "parent": line.parent,
+        "sub_agents": list(line.sub_agents),
+        "files": [mask(path) for path in line.files],
+    }
+    return {key: value for key, value in shape.items() if value not in ("", [])}
+
+
+def event_line(line: EventLine, zone: tzinfo, limit: int) -> Json:
+    """Return an event of a session, its text cut to `limit` characters and on one line."""
+    shape: Json = {
+        "id": line.event_id,
+        "at": local(line.at, zone),
+        "kind": "compaction" if line.tool == "compaction" else line.kind,
+        "origin": origin_of(line.kind, line.role, sub_agent=line.sub_agent),
+        "tool": line.tool if line.kind != "meta" else "",
+        "model": line.model,
+        "text": one_line(mask(line.text), limit),
+    }
+    return {key: value for key, value in shape.items() if value != ""}
+
+
+def event(detail: EventDetail, zone: tzinfo) -> Json:
+    """Return one event whole."""
+    shape: Json = {
+        "id": detail.event_id,
+        "at": local(detail.at, zone),
+        "inferred_time": detail.inferred,
+        "kind": detail.kind,
+        "role": detail.role,
+        "origin": origin_of(detail.kind, detail.role, sub_agent=detail.sub_agent),
+        "source": detail.source,
+        "project": detail.project,
+        "session": detail.session,
+        "title": mask(detail.title),
+        "cwd": detail.cwd,
+        "branch": detail.branch,
+        "model": detail.model,
+        "agent_version": detail.agent_version,
+        "tool": detail.tool,
+        "files": [mask(path) for path in detail.files],
+        "text": mask(detail.text),
+    }
+    return {key: value for key, value in shape.items() if value not in ("", [], False)}
+
+
+def place(found: Place, text: str | None) -> Json:
+    """Return one place of an event; `text` is the line, or None where it is withheld."""
+    shape: Json = {"file": found.path, "line": found.line, "mirror": found.mirror}
+    if found.generation:
+        shape["generation"] = found.generation
+    return shape | ({"withheld": "holds forgotten content"} if text is None else {"text": text})
+
+
+def fit(items: Iterable[Json], others: Json, max_tokens: int) -> Fitted:
+    """Take items while the whole answer stays within `max_tokens`; `others` is everything else in it.
+
+    A first item that is too large alone is shortened, or passed over where that is not enough: a cursor always moves.
+    """
+    spare = (max_tokens - _FOOTER_TOKENS) * 4 - len(dump(others).encode())
+    taken: list[Json] = []
+    used = 0
+    for item in items:
+        if not taken and _size(item) > spare and "text" in item:
+            item = item | {"text": one_line(str(item["text"]), _SHORTENED)}
+        if _size(item) > spare and (taken or used):
+            break
+        used += 1
+        if _size(item) <= spare:
+            spare -= _size(item)
+            taken.append(item)
+    return Fitted(taken, used)
+
+
+def _size(item: Json) -> int:
+    return len(dump(item).encode()) + 1
+
+
+def fit_text(text: str, others: Json, max_tokens: int) -> tuple[str, int]:
+    """Cut a text so that the answer stays within `max_tokens`; returns it and how many characters of it that is."""
+    spare = (max_tokens - _FOOTER_TOKENS) * 4 - len(dump(others).encode())
+    low, high = 0, min(len(text), max(spare, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(msgspec.json.encode(text[:middle])) <= spare:
+            low = middle
+        else:
+            high = middle - 1
+    return cut(text, low), low
+
+
+def within(value: Json, max_tokens: int) -> bool:
+    """True where an answer keeps its budget."""
+    return token_estimate(dump(value)) <= max_tokens
+
+
+def cursor(**position: object) -> str:
+    """Return an opaque cursor for where an answer goes on."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
+
+
+def read_cursor(text: str, *names: str) -> State:
+    """Return the position in a cursor, or an empty one for none. Raises `InvalidInput` for anything else."""
+    if not text:
+        return {}
+    try:
+        position = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
+        position = None
+    if not isinstance(position, dict) or set(position) != set(names):
+        raise InvalidInput("cursor", "This cursor is not one that this tool gave; leave it out to start again.")
+    return position

@@ -1,0 +1,70 @@
+"""Raw SQL on the store's connection, for what the ORM cannot say: bulk inserts, full-text search, views."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+
+Value = str | int | float | bytes | None
+Row = tuple[Value, ...]
+
+# SQLite binds at most 32,766 values a statement; FTS5 flushes its hash once per statement, so few large ones are best.
+_MAX_VALUES = 16_000
+
+
+def _handle() -> sqlite3.Connection:
+    connection.ensure_connection()
+    handle = connection.connection
+    assert isinstance(handle, sqlite3.Connection)
+    return handle
+
+
+def execute(query: str, values: Sequence[Value] = ()) -> int:
+    """Run one statement with `?` placeholders; returns how many rows it changed."""
+    with connection.wrap_database_errors:
+        return _handle().execute(query, values).rowcount
+
+
+def execute_many(query: str, values: Iterable[Row]) -> None:
+    """Run one statement for each row of values."""
+    with connection.wrap_database_errors:
+        _handle().executemany(query, values)
+
+
+def rows(query: str, values: Sequence[Value] = ()) -> list[Row]:
+    """Run one query with `?` placeholders and return its rows."""
+    with connection.wrap_database_errors:
+        return _handle().execute(query, values).fetchall()
+
+
+def marks(count: int) -> str:
+    """Return `?,?,…` for an IN list."""
+    return ",".join("?" * count)
+
+
+def rows_in(query: str, keys: Sequence[Value]) -> list[Row]:
+    """Run a query that holds `{marks}` where the keys of an IN list go, in as many pieces as SQLite needs."""
+    found: list[Row] = []
+    for start in range(0, len(keys), _MAX_VALUES):
+        piece = keys[start : start + _MAX_VALUES]
+        found += rows(query.format(marks=marks(len(piece))), piece)
+    return found
+
+
+def insert(into: str, values: Iterable[Row]) -> int:
+    """Insert many rows by few statements, `into` being `table (column, …)`; returns how many went in.
+
+    A row whose key exists is left out, by the append-only triggers or by OR IGNORE.
+    """
+    batch = list(values)
+    if not batch:
+        return 0
+    width = len(batch[0])
+    step = _MAX_VALUES // width
+    one = f"({marks(width)})"
+    done = 0
+    for start in range(0, len(batch), step):
+        piece = batch[start : start + step]
+        query = f"INSERT OR IGNORE INTO {into} VALUES {','.join([one] * len(piece))}"
+        done += execute(query, [value for row in piece for value in row])
+    return done

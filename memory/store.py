@@ -1,0 +1,75 @@
+"""Opening the store: whichever command comes first makes the home and brings the database up to date."""
+
+import uuid
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+
+from memory import home
+from memory.errors import OriginError
+from memory.models import Setting
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+APPLIED = "SELECT name FROM django_migrations WHERE app = 'memory'"
+HAS_TABLES = "SELECT count(*) FROM sqlite_master"
+
+
+def open_store() -> None:
+    """Make the home where it is missing, and migrate the database where it is older than this code.
+
+    Raises `OriginError` where the home cannot be used, the database is damaged or a newer Origin wrote it.
+    """
+    home.create()
+    if _pending():
+        with home.lock("migrate"):
+            if _pending():
+                _migrate()
+
+
+def setting(key: str, default: str = "") -> str:
+    """Return one fact about this store, or `default`."""
+    row = Setting.objects.filter(key=key).first()
+    return row.value if row else default
+
+
+def _pending() -> bool:
+    """True where a migration is missing; asking reads one small table and one directory."""
+    known = {path.stem for path in _MIGRATIONS.glob("[0-9]*.py")}
+    applied = _applied()
+    if newer := applied - known:
+        raise OriginError(
+            f"The store in {home.home()} was written by a newer Origin ({max(newer)}); update Origin to use it."
+        )
+    return applied != known
+
+
+def _applied() -> set[str]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(HAS_TABLES)
+            if cursor.fetchone()[0] == 0:
+                return set()
+            cursor.execute(APPLIED)
+            return {name for (name,) in cursor.fetchall()}
+    except DatabaseError as error:
+        raise OriginError(_unusable(error)) from error
+
+
+def _unusable(error: DatabaseError) -> str:
+    if "locked" in str(error) or "locking protocol" in str(error):
+        return (
+            f"The database in {home.home()} could not be locked. "
+            "Origin needs a local disk: a network file system will not do."
+        )
+    return f"The database in {home.home()} could not be opened: {error}."
+
+
+def _migrate() -> None:
+    try:
+        call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
+        Setting.objects.get_or_create(key="store_uuid", defaults={"value": str(uuid.uuid4())})
+    except DatabaseError as error:
+        raise OriginError(_unusable(error)) from error
+    home.private(home.database_path())
