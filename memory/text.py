@@ -17,8 +17,9 @@ _FORMAT = re.compile(
 _GAP = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 # Sentence punctuation and its CJK forms; NFKC has already folded the full-width ones and the ellipsis into ASCII.
-_SENTENCE = ".,;:!?\u2026\u3002\u3001"
-_ASCII_EDGES = " \"'()[]{}" + _SENTENCE[:6]
+_MARKS = " \"'.,;:!?"
+_EDGES = _MARKS + "\u2026\u3002\u3001"
+_ASCII_EDGES = _MARKS + "()[]{}"
 _BRACKETS_AND_QUOTES = frozenset({"Ps", "Pe", "Pi", "Pf"})
 _ASCII_FOLD = {code: " " if code < 0x20 or code == 0x7F else chr(code).lower() for code in range(0x80)}
 
@@ -60,9 +61,7 @@ def _strip_edges(text: str) -> str:
 
 
 def _is_edge(character: str) -> bool:
-    return (
-        character in _ASCII_EDGES or character in _SENTENCE or unicodedata.category(character) in _BRACKETS_AND_QUOTES
-    )
+    return character in _EDGES or unicodedata.category(character) in _BRACKETS_AND_QUOTES
 
 
 def text_digest(text: str) -> bytes:
