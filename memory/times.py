@@ -14,7 +14,8 @@ _ZONE_FILES = "zoneinfo/"
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
+    r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2}(?::[0-9]{2})?)?"
 )
 _AGO = re.compile(r"([0-9]+)([hdw])")
 _OFFSET = re.compile(r"(?:UTC)?([+-])([0-9]{2}):?([0-9]{2})")
@@ -89,9 +90,9 @@ def process_zone() -> tzinfo:
 
     `zone_named(str(zone))` is the same zone again, which is what a forwarding server sends as its own.
     """
-    name = os.environ.get("TZ", "").removeprefix(":") or str(Path("/etc/localtime").resolve()).partition(_ZONE_FILES)[2]
+    named = os.environ.get("TZ", "").removeprefix(":") or str(Path("/etc/localtime").resolve())
     try:
-        return zone_named(name)
+        return zone_named(named.rpartition(_ZONE_FILES)[2])
     except InvalidInput:
         offset = datetime.now().astimezone().utcoffset() or timedelta()
         return timezone(offset - offset % timedelta(minutes=1))
@@ -109,9 +110,8 @@ def zone_named(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput(
-            "timezone", "No such time zone; write a name such as Asia/Shanghai or Europe/Berlin."
-        ) from None
+        sentence = "No such time zone; write a name such as Asia/Shanghai, or an offset such as +08:00."
+        raise InvalidInput("timezone", sentence) from None
 
 
 def ms(at: str) -> int:
@@ -131,7 +131,10 @@ def from_ms(milliseconds: int) -> str:
 
 
 def from_epoch(seconds: float) -> str:
-    """Return the stored form of seconds since 1970 in UTC, to the nearest millisecond. Raises `ValueError` as `from_ms`."""
+    """Return the stored form of seconds since 1970 in UTC, to the nearest millisecond.
+
+    Raises `ValueError` outside the years 1 to 9999 and for what is no number.
+    """
     try:
         return from_ms(round(seconds * 1000))
     except OverflowError:
@@ -139,7 +142,10 @@ def from_epoch(seconds: float) -> str:
 
 
 def _moment(at: str) -> datetime:
-    return datetime.fromisoformat(at).astimezone(UTC)
+    moment = datetime.fromisoformat(at)
+    if moment.tzinfo is None:
+        raise ValueError(f"{at} has no offset")
+    return moment.astimezone(UTC)
 
 
 def _stamp(moment: datetime) -> str:
