@@ -24,7 +24,6 @@ class Start(NamedTuple):
 
     path: str
     first_line: int
-    continues: bool
     state: State
     last_at: str
     first_seen: str

@@ -8,7 +8,7 @@ from memory.sql import Value
 
 @dataclass(frozen=True)
 class Filters:
-    """Empty is no filter. `since` and `until` are UTC text and both inclusive; `session` is a session id."""
+    """Empty is no filter. `since` and `until` are UTC text, a half-open range; `session` is a session id."""
 
     project: str = ""
     source: str = ""
@@ -19,7 +19,7 @@ class Filters:
     def on_events(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that an event and its session pass, scope included, and its values."""
         condition, values = self._on_session(scope)
-        for test, value in (("e.at >= ?", self.since), ("e.at <= ?", self.until)):
+        for test, value in (("e.at >= ?", self.since), ("e.at < ?", self.until)):
             if value:
                 condition += f" AND {test}"
                 values.append(value)
@@ -28,7 +28,7 @@ class Filters:
     def on_sessions(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that a session passes which overlaps the time range, and its values."""
         condition, values = self._on_session(scope)
-        for test, value in (("s.last_at >= ?", self.since), ("s.first_at <= ?", self.until)):
+        for test, value in (("s.last_at >= ?", self.since), ("s.first_at < ?", self.until)):
             if value:
                 condition += f" AND {test}"
                 values.append(value)

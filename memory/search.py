@@ -12,7 +12,7 @@ from memory.scope import Scope
 from memory.secrets import mask
 from memory.sessions import session_title
 from memory.sql import Row, Value
-from memory.text import cjk_query, is_cjk, one_line
+from memory.text import cjk_query, cjk_runs, one_line
 
 # So many of the newest matches are ranked; very common words would cost more with every month.
 RANKED = 20_000
@@ -138,7 +138,7 @@ def parse(query: str) -> list[Term]:
     """Split a query into words and quoted phrases."""
     clean = clean_text(query).replace("\x00", " ")
     found = [phrase or word for phrase, word in _TOKEN.findall(clean)]
-    return [Term(text[:MAX_TERM], is_cjk(text)) for text in map(str.strip, found) if text][:MAX_TERMS]
+    return [Term(text[:MAX_TERM], bool(cjk_runs(text))) for text in map(str.strip, found) if text][:MAX_TERMS]
 
 
 def _legs(terms: Sequence[Term], *, tools: bool, meta: bool) -> list[Leg]:
@@ -155,7 +155,7 @@ def _trigram_leg(terms: Sequence[Term]) -> Leg | None:
     parts = {
         "message_trigram": " ".join(_quoted(term.text) for term in terms if len(term.text) >= TRIGRAM),
         "message_words": " ".join(_quoted(t.text) for t in terms if len(t.text) < TRIGRAM and _is_word(t) and not t.cjk),
-        "message_grams": " ".join(cjk_query(term.text) for term in terms if len(term.text) < TRIGRAM and term.cjk),
+        "message_grams": " ".join(cjk_query(run) for t in terms if len(t.text) < TRIGRAM for run in cjk_runs(t.text)),
     }
     used = [(index, match) for index, match in parts.items() if match]
     return Leg(*used[0], tuple(used[1:])) if used else None

@@ -30,7 +30,7 @@ EVENTS = """
     SELECT e.event_id, e.at, e.ordinal, e.kind, e.role, e.sub_agent, e.tool, e.text, c.model
     FROM visible_event e JOIN event_context c ON c.id = e.context_id
     WHERE e.session_id = ? AND (e.at, e.ordinal, e.event_id) > (?, ?, ?)
-        AND (? = '' OR e.at >= ?) AND (? = '' OR e.at <= ?)
+        AND (? = '' OR e.at >= ?) AND (? = '' OR e.at < ?)
         AND (e.kind = 'message' OR e.tool = 'compaction' OR (? AND e.kind IN ('tool_call', 'tool_result')))
     ORDER BY e.at, e.ordinal, e.event_id LIMIT ?"""
 
