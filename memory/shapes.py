@@ -1,9 +1,9 @@
-"""The JSON shapes that commands, tools and pages show: one for each thing, local times, secrets masked, cut to a budget."""
+"""The JSON shapes that commands, tools and pages show: local times, secrets masked, cut to a budget."""
 
 import base64
 import binascii
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import tzinfo
 
 import msgspec
@@ -13,9 +13,10 @@ from memory.parsed import State
 from memory.provenance import EventDetail, Place
 from memory.search import Hit
 from memory.secrets import mask
+from memory.status import Run, SourceStatus, Status
 from memory.text import cut, one_line, token_estimate
-from memory.times import local
 from memory.timeline import EventLine, SessionLine
+from memory.times import local
 
 Json = dict[str, object]
 
@@ -131,6 +132,27 @@ def place(found: Place, text: str | None) -> Json:
     if found.generation:
         shape["generation"] = found.generation
     return shape | ({"withheld": "holds forgotten content"} if text is None else {"text": text})
+
+
+def status(found: Status, zone: tzinfo) -> Json:
+    """Return what the store holds."""
+    shape: Json = {
+        "home": found.home,
+        "database_bytes": found.database_bytes,
+        "mirror_bytes": found.mirror_bytes,
+        "sources": [_source_status(source, zone) for source in found.sources],
+    }
+    return shape | ({"last_run": _run(found.last_run, zone)} if found.last_run else {}) | {"freshness": found.freshness}
+
+
+def _source_status(source: SourceStatus, zone: tzinfo) -> Json:
+    shape: Json = asdict(source) | {"reasons": [asdict(reason) for reason in source.reasons]}
+    return shape | {"last_sync": local(source.last_sync, zone) if source.last_sync else ""}
+
+
+def _run(run: Run, zone: tzinfo) -> Json:
+    ended = local(run.ended_at, zone) if run.ended_at else ""
+    return {"started": local(run.started_at, zone), "ended": ended, "error": mask(run.error)}
 
 
 def fit(items: Iterable[Json], others: Json, max_tokens: int) -> Fitted:

@@ -21,6 +21,7 @@ SESSIONS = f"""
         AND (s.last_at, s.session_id) < (?, ?)
     ORDER BY s.last_at DESC, s.session_id DESC LIMIT ?"""
 SESSION = f"SELECT {COLUMNS} FROM visible_session s WHERE s.session_id = ? AND {{condition}}"
+DIRECTORY = "SELECT s.cwd FROM visible_session s WHERE s.session_id = ? AND {condition}"
 CHILDREN = """
     SELECT s.session_id FROM visible_session s WHERE s.parent = ? AND {condition} ORDER BY s.first_at, s.session_id"""
 FILES = """
@@ -71,7 +72,9 @@ class EventLine:
     model: str
 
 
-def sessions(scope: Scope, filters: Filters, *, limit: int, before: tuple[str, str] = (LAST, LAST)) -> list[SessionLine]:
+def sessions(
+    scope: Scope, filters: Filters, *, limit: int, before: tuple[str, str] = (LAST, LAST)
+) -> list[SessionLine]:
     """Return the sessions that overlap the filters' time range, the one last active first.
 
     `before` is the (last time, session id) after which a list goes on.
@@ -89,6 +92,15 @@ def session(session_id: str, scope: Scope) -> SessionLine:
     if not found:
         raise NotFound(f"No session {session_id} is held.")
     return _line(found[0], scope)
+
+
+def directory(session_id: str, scope: Scope) -> str:
+    """Return the directory a session began in, or the empty string. Raises `NotFound`."""
+    condition, values = scope.condition("s.project")
+    found = sql.rows(DIRECTORY.format(condition=condition), (session_id, *values))
+    if not found:
+        raise NotFound(f"No session {session_id} is held.")
+    return str(found[0][0])
 
 
 def _line(row: Row, scope: Scope) -> SessionLine:

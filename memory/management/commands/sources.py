@@ -1,0 +1,40 @@
+"""`sources`: the original log lines behind an event."""
+
+from typing import cast
+
+from django.core.management.base import CommandParser
+
+from memory import shapes, tools
+from memory.management.base import UNBOUNDED, StoreCommand
+from memory.management.printing import Paper
+from memory.scope import EVERYTHING
+from memory.shapes import Json
+from memory.times import process_zone
+
+
+class Command(StoreCommand):
+    help = "Open the original log lines behind an event: file, line number and text. Secrets are masked."
+    example = "claude-code:11111111-0000-4000-8000-000000000001"
+
+    def declare(self, parser: CommandParser) -> None:
+        parser.add_argument("id", metavar="ID", help="an event's id, as search and timeline print it")
+
+    def run(self, *, id: str, as_json: bool) -> None:
+        arguments = tools.IdArguments(id=id, max_tokens=UNBOUNDED)
+        answer = tools.run_sources(arguments, EVERYTHING, process_zone())
+        if as_json:
+            self.print_json(answer)
+        else:
+            _print(answer, self.paper())
+
+
+def _print(answer: Json, paper: Paper) -> None:
+    paper.line(shapes.LABEL, "dim")
+    for line in cast(list[Json], answer["lines"]):
+        generation = f", before it was rewritten (mirror {line['mirror']})" if "generation" in line else ""
+        paper.line()
+        paper.line(f"{line['file']} line {line['line']}{generation}", "bold")
+        if "withheld" in line:
+            paper.line(f"Withheld: {line['withheld']}.")
+        else:
+            paper.raw(str(line["text"]))
