@@ -28,13 +28,17 @@ _UNBOUNDED = 1 << 40
 
 @dataclass
 class SourceReport:
-    """What a run did for one source. `failed` is why nothing of it could be found; `problems` are single files."""
+    """What a run did for one source. `failed` is why nothing of it could be found; `problems` are single files.
+
+    `seconds` is the time spent on finding and reading its files, among which those of other sources take turns.
+    """
 
     files: int = 0
     read: int = 0
     events: int = 0
     malformed: int = 0
     bytes: int = 0
+    seconds: float = field(default=0.0, compare=False)
     failed: str = ""
     problems: list[str] = field(default_factory=list)
 
@@ -56,7 +60,9 @@ class Report:
 Progress = Callable[[int, int], None]
 
 
-def sync(adapters: Iterable[Adapter], environment: Environment, progress: Progress = lambda done, total: None) -> Report:
+def sync(
+    adapters: Iterable[Adapter], environment: Environment, progress: Progress = lambda done, total: None
+) -> Report:
     """Archive every new line of the adapters' files and return what was done.
 
     Raises `mirror.UnknownFrames` where the mirrors belong to another database, and `OSError` or a database error where
@@ -122,11 +128,14 @@ class _Run:
     def changed(self, adapter: Adapter) -> list[tuple[SourceFile, int]]:
         """Return the adapter's files that a stat does not show to be unchanged, and their bytes ingested."""
         report = self.reports[adapter.source]
+        started = time.monotonic()
         try:
             files = plan.discover(adapter, self._environment)
         except OSError as error:
             report.failed = f"{error.filename or adapter.display_name}: {error.strerror or error}"
             return []
+        finally:
+            report.seconds += time.monotonic() - started
         report.files = len(files)
         known = archive.known(adapter.source)
         found = plan.changed(files.values(), known)
@@ -184,7 +193,9 @@ class _Run:
             if not held:
                 self._busy.append(queued)
                 return
+            started = time.monotonic()
             more = self._append_safely(queued)
+            self.reports[queued.work.adapter.source].seconds += time.monotonic() - started
         if more:
             heapq.heappush(self._queue, queued)
         else:

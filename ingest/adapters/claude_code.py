@@ -86,6 +86,11 @@ def discover(environment: Environment) -> Iterator[SourceFile]:
         raise failures[0]
 
 
+def places(environment: Environment) -> Iterator[str]:
+    """Yield the directories that `discover` looks in."""
+    return (os.path.join(root, "projects") for root, _ in _roots(environment))
+
+
 def parse_line(line: Line, state: State) -> ParsedLine:
     """Return the events and titles of one record; raises `MalformedLine` where the line is no JSON object."""
     record = load_object(line.data)
@@ -475,4 +480,5 @@ ADAPTER = Adapter(
     discover=discover,
     parse_line=parse_line,
     version=version,
+    places=places,
 )

@@ -50,7 +50,7 @@ class Adapter:
     """One agent. `discover` is the only function here that touches the disk; `parse_line` is pure.
 
     `discover` yields what it can read and lets `OSError` of its root pass: sync reports it as one line.
-    `read_rows` is there for sources that are databases.
+    `read_rows` is there for sources that are databases. `places` says where `discover` looks, for a person to read.
     """
 
     source: str
@@ -59,3 +59,4 @@ class Adapter:
     parse_line: ParseLine
     version: Callable[[Environment], str]
     read_rows: ReadRows | None = None
+    places: Callable[[Environment], Iterable[str]] = lambda environment: ()

@@ -1,0 +1,74 @@
+"""`show`: one event whole, or a session with the command that resumes it."""
+
+from typing import cast
+
+from django.core.management.base import CommandParser
+
+from ingest.resume import resume_command
+from memory import shapes, timeline, tools
+from memory.management.base import UNBOUNDED, StoreCommand, command_line
+from memory.management.printing import Paper
+from memory.management.reading import print_events, print_footer, print_session
+from memory.scope import EVERYTHING
+from memory.shapes import Json
+from memory.times import process_zone
+
+# Of an event's shape, what is printed above its text.
+_HEAD = ("at", "origin", "kind", "tool", "title", "session", "source", "project", "cwd", "branch", "model", "files")
+
+
+class Command(StoreCommand):
+    help = "Show one event whole, or a session in outline with the command that resumes it."
+    example = "claude-code:11111111-0000-4000-8000-000000000001"
+
+    def declare(self, parser: CommandParser) -> None:
+        parser.add_argument("id", metavar="ID", help="the id of an event or a session, as search and timeline print it")
+
+    def run(self, *, id: str, as_json: bool) -> None:
+        arguments = tools.IdArguments(id=id, max_tokens=UNBOUNDED)
+        answer = tools.run_get(arguments, EVERYTHING, process_zone())
+        if "session" in answer:
+            answer = _with_resume(answer)
+        if as_json:
+            self.print_json(answer)
+        else:
+            _print(answer, self.paper())
+
+
+def _with_resume(answer: Json) -> Json:
+    session = cast(Json, answer["session"])
+    directory = timeline.directory(str(session["id"]), EVERYTHING)
+    command = resume_command(str(session["source"]), str(session["id"]), directory)
+    return answer | ({"resume": command} if command else {})
+
+
+def _print(answer: Json, paper: Paper) -> None:
+    paper.line(shapes.LABEL, "dim")
+    paper.line()
+    if "event" in answer:
+        _print_event(cast(Json, answer["event"]), paper)
+    else:
+        _print_outline(answer, paper)
+    print_footer(cast(Json, answer["footer"]), paper)
+
+
+def _print_event(event: Json, paper: Paper) -> None:
+    paper.table(("", ""), [(name, _cell(event[name])) for name in _HEAD if name in event])
+    paper.line()
+    paper.raw(str(event.get("text", "")))
+    paper.line()
+
+
+def _cell(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _print_outline(answer: Json, paper: Paper) -> None:
+    session = cast(Json, answer["session"])
+    print_session(session, paper)
+    if "resume" in answer:
+        paper.line(f"resume: {answer['resume']}", indent=2)
+    print_events(cast(list[Json], answer["events"]), paper)
+    paper.line()
+    if "more" in cast(Json, answer["footer"]):
+        paper.line(f"There is more: {command_line(['timeline', str(session['id']), '--limit', '10000'])}")

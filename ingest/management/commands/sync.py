@@ -1,0 +1,129 @@
+"""`sync`: archive what the agents have written since the last time."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from django.core.management.base import CommandParser
+
+from ingest.adapters import ADAPTERS
+from ingest.adapters.contract import Adapter, Environment
+from ingest.sync import Progress, Report, SourceReport, dry_run, sync
+from memory.errors import OriginError
+from memory.management.base import StoreCommand, command_line
+from memory.management.printing import Paper, counted, number, printable, size
+
+
+class Command(StoreCommand):
+    help = "Archive every agent's new log lines. Running it twice, or twice at once, changes nothing more."
+    example = "--source claude-code"
+
+    def declare(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--source",
+            action="append",
+            choices=[adapter.source for adapter in ADAPTERS],
+            dest="sources",
+            metavar="NAME",
+            help="only this agent; may be given several times",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be read, and archive nothing")
+        parser.add_argument("--quiet", action="store_true", help="print nothing but problems")
+
+    def run(self, *, sources: Sequence[str] | None, dry_run: bool, quiet: bool, as_json: bool) -> None:
+        adapters = [adapter for adapter in ADAPTERS if sources is None or adapter.source in sources]
+        environment = Environment(Path.home(), os.environ)
+        report = _plan(adapters, environment) if dry_run else _sync(adapters, environment, quiet=quiet)
+        if as_json:
+            self.print_json(
+                {"sources": {name: asdict(did) for name, did in report.sources.items()}, "seconds": report.seconds}
+            )
+        elif not quiet:
+            _print(report, self.paper(), dry_run=dry_run)
+            _say_what_next(report, adapters, environment, self.paper())
+        for problem in _problems(report):
+            self.stderr.write(printable(problem), lambda text: text)
+        if report.failed:
+            raise OriginError(_failure(report))
+
+
+def _plan(adapters: Sequence[Adapter], environment: Environment) -> Report:
+    return dry_run(adapters, environment)
+
+
+def _sync(adapters: Sequence[Adapter], environment: Environment, *, quiet: bool) -> Report:
+    with _progress_bar(shown=sys.stderr.isatty() and not quiet) as progress:
+        return sync(adapters, environment, progress)
+
+
+@contextmanager
+def _progress_bar(*, shown: bool) -> Iterator[Progress]:
+    """Yield what sync tells of its progress; the bar is on stderr, and gone at the end."""
+    if not shown:
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("Archiving"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("archive", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(report: Report, paper: Paper, *, dry_run: bool) -> None:
+    if dry_run:
+        headings, row = ("source", "files", "to read", "bytes"), _row_of_plan
+    else:
+        headings, row = ("source", "files", "read", "new events", "malformed", "bytes", "time"), _row  # type: ignore[assignment]
+    rows = [(name, *row(did)) for name, did in report.sources.items()]
+    paper.table(headings, rows, right=range(1, len(headings)))
+
+
+def _row_of_plan(did: SourceReport) -> tuple[str, ...]:
+    return (number(did.files), number(did.read), size(did.bytes))
+
+
+def _row(did: SourceReport) -> tuple[str, ...]:
+    return (
+        number(did.files),
+        number(did.read),
+        number(did.events),
+        number(did.malformed),
+        size(did.bytes),
+        f"{did.seconds:.1f} s",
+    )
+
+
+def _say_what_next(report: Report, adapters: Sequence[Adapter], environment: Environment, paper: Paper) -> None:
+    if not any(did.files or did.failed for did in report.sources.values()):
+        _say_where_it_looked(adapters, environment, paper)
+        return
+    if malformed := sum(did.malformed for did in report.sources.values()):
+        were = "was" if malformed == 1 else "were"
+        paper.line(f"{counted(malformed, 'line')} {were} malformed; {command_line(['status'])} says why.")
+    if any(did.events for did in report.sources.values()):
+        paper.line(f"Search them: {command_line(['search', 'WORDS'])}")
+
+
+def _say_where_it_looked(adapters: Sequence[Adapter], environment: Environment, paper: Paper) -> None:
+    paper.line("No agent has left logs on this machine. Origin looked in:")
+    for adapter in adapters:
+        for place in adapter.places(environment) or (str(environment.home),):
+            paper.line(f"{place}  ({adapter.display_name})", indent=2)
+    paper.line(f"An invented history to look around in: {command_line(['demo'])}")
+
+
+def _problems(report: Report) -> Iterator[str]:
+    for name, did in report.sources.items():
+        for problem in did.problems:
+            yield f"{name}: {problem}"
+
+
+def _failure(report: Report) -> str:
+    failed = [f"{name} could not be read ({did.failed})" for name, did in report.sources.items() if did.failed]
+    return "; ".join(failed) + "."
