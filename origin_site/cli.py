@@ -2,12 +2,41 @@
 
 import os
 import sys
+from importlib import metadata
+
+PACKAGES = ("memory", "ingest", "replication", "admin_ui")
 
 
 def main() -> None:
     """Run the command named on the command line, with everything it creates private to the owner."""
     os.umask(0o077)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "origin_site.settings")
-    from django.core.management import execute_from_command_line
+    if sys.argv[1:] in ([], ["help"], ["-h"], ["--help"]):
+        print(overview(os.path.basename(sys.argv[0])))
+    elif sys.argv[1:] in (["version"], ["--version"]):
+        print(f"origin {version()}")
+    else:
+        from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+        execute_from_command_line(sys.argv)
+
+
+def overview(program: str) -> str:
+    """Return the list of Origin's own commands; Django's are there too, for whoever knows them."""
+    import django
+    from django.core.management import get_commands, load_command_class
+
+    django.setup()
+    own = {name: str(app) for name, app in get_commands().items() if app in PACKAGES}
+    width = max(map(len, own))
+    lines = [f"  {name:{width}}  {load_command_class(own[name], name).help}" for name in sorted(own)]
+    heading = [f"usage: {program} COMMAND [options]", "", "Origin archives the sessions of your coding agents.", ""]
+    return "\n".join([*heading, *lines, "", f"{program} COMMAND --help says more and gives an example."])
+
+
+def version() -> str:
+    """Return the version of the installed distribution; a checkout has none."""
+    try:
+        return metadata.version("origin-memory")
+    except metadata.PackageNotFoundError:
+        return "(a checkout)"
