@@ -91,8 +91,8 @@ def _plain_document(block: dict[str, Any]) -> str:
 
 
 def _resource_text(resource: dict[str, Any]) -> str:
-    text = _first_text(resource, ("text",))
-    return text or " ".join(filter(None, ("[resource", _first_text(resource, ("mimeType", "uri"))))) + "]"
+    named = ("resource", _first_text(resource, ("mimeType",)), _first_text(resource, ("uri",)))
+    return _first_text(resource, ("text",)) or f"[{' '.join(filter(None, named))}]"
 
 
 def _media_type(source: object) -> str:
