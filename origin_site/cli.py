@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib import metadata
 
 PACKAGES = ("memory", "ingest", "replication", "admin_ui")
 
@@ -36,6 +35,9 @@ def overview(program: str) -> str:
 
 def version() -> str:
     """Return the version of the installed distribution; a checkout has none."""
+    # Loaded here: it takes longer to import than a command should spend on starting.
+    from importlib import metadata
+
     try:
         return metadata.version("origin-memory")
     except metadata.PackageNotFoundError:

@@ -22,7 +22,9 @@ from memory.times import now, parse_bound, process_zone
 FAILED, USAGE, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
 # Commands have no token budget: a person's answer ends where --limit says.
 UNBOUNDED = 1 << 40
-_BASE_OPTIONS = ("verbosity", "settings", "pythonpath", "traceback", "no_color", "force_color", "stdout", "stderr")
+_BASE_OPTIONS = frozenset(
+    ("verbosity", "settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "stdout", "stderr")
+)
 
 
 class StoreCommand(BaseCommand):

@@ -1,5 +1,6 @@
 """How commands print: plain lines when piped, rich on a terminal, and nothing that could steer one."""
 
+import io
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 # What terminals obey: whole escape sequences first, so that no remains of them are left in the text.
 _SEQUENCE = re.compile(
@@ -68,7 +69,7 @@ class Paper:
 
     def __init__(self, out: TextIO, *, colour: bool = True) -> None:
         self._out = out
-        self._console = _console(out, colour=colour)
+        self._console = _console(terminal=out.isatty(), colour=colour)
 
     def line(self, text: object = "", style: str = "", *, indent: int = 0) -> None:
         """Print a text, wrapped to the terminal's width."""
@@ -76,33 +77,40 @@ class Paper:
         from rich.text import Text
 
         shown = Text(printable(str(text)), style=style)
-        self._console.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
+        self._print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()) -> None:
         """Print aligned columns; `right` are the numbers of those aligned to the right."""
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(headings))
+        numbers = frozenset(right)
         for index, heading in enumerate(headings):
-            justify = "right" if index in set(right) else "left"
-            table.add_column(heading, justify=justify, no_wrap=justify == "right")  # type: ignore[arg-type]
+            table.add_column(
+                Text(printable(heading)), justify="right" if index in numbers else "left", no_wrap=index in numbers
+            )
         for row in rows:
             table.add_row(*(Text(printable(str(cell)).replace("\n", " ")) for cell in row))
-        self._console.print(table)
+        self._print(table)
 
     def raw(self, text: str) -> None:
         """Print a text as it is but for control characters, neither wrapped nor coloured."""
         self._out.write(printable(text) + "\n")
 
+    def _print(self, shown: "RenderableType") -> None:
+        """Render, then write: rich would fill up lines with spaces, and end the process where a pipe is closed."""
+        with self._console.capture() as captured:
+            self._console.print(shown)
+        self._out.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
 
-def _console(out: TextIO, *, colour: bool) -> "Console":
+
+def _console(*, terminal: bool, colour: bool) -> "Console":
     # Loaded here: commands that print JSON start without it.
     from rich.console import Console
 
-    terminal = out.isatty()
     return Console(
-        file=_Trimmed(out),  # type: ignore[arg-type]
+        file=io.StringIO(),
         width=None if terminal else _NO_WRAP,
         force_terminal=terminal,
         no_color=not colour or None,
@@ -110,19 +118,3 @@ def _console(out: TextIO, *, colour: bool) -> "Console":
         markup=False,
         emoji=False,
     )
-
-
-class _Trimmed:
-    """Takes away the spaces that fill a line up to the width of its column."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-
-    def write(self, text: str) -> int:
-        return self._out.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
-
-    def flush(self) -> None:
-        self._out.flush()
-
-    def isatty(self) -> bool:
-        return self._out.isatty()

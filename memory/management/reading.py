@@ -3,7 +3,7 @@
 from typing import cast
 
 from memory.management.printing import Paper, counted, moment
-from memory.shapes import Json
+from memory.shapes import LABEL, Json
 
 
 def print_session(session: Json, paper: Paper) -> None:
@@ -32,12 +32,18 @@ def print_session(session: Json, paper: Paper) -> None:
 def print_events(events: list[Json], paper: Paper) -> None:
     """Print a session's events in order."""
     for event in events:
-        paper.line()
         who = event["origin"] if event["kind"] in ("message", "tool_result") else event["kind"]
         parts = (moment(event["at"]), str(who).replace("_", " "), event.get("tool", ""), event.get("model", ""))
         paper.line("  ".join(str(part) for part in parts if part), "bold")
         paper.line(event.get("text", ""), indent=2)
         paper.line(event["id"], "cyan", indent=2)
+        paper.line()
+
+
+def print_label(paper: Paper) -> None:
+    """Say first what all that follows is (promise 6)."""
+    paper.line(LABEL, "dim")
+    paper.line()
 
 
 def print_footer(footer: Json, paper: Paper) -> None:

@@ -17,7 +17,7 @@ from memory.management.printing import Paper
 
 # All that the child process gets of the environment, so that no variable leads it to the person's own logs or store.
 _PASSED = ("PATH", "TZ", "LANG", "LC_ALL", "TMPDIR")
-_SYNC = "from origin_site.cli import main; main()"
+_SYNC = (sys.executable, "-P", "-m", "origin_site", "sync", "--quiet")
 
 
 class Command(StoreCommand):
@@ -50,9 +50,7 @@ def _sync(person: Path, home: Path) -> None:
     """Archive the invented logs in a process of its own, which knows of no other home."""
     passed = {name: value for name in _PASSED if (value := os.environ.get(name)) is not None}
     own = {"HOME": str(person), "ORIGIN_HOME": str(home), "PYTHONPATH": str(settings.BASE_DIR)}
-    done = subprocess.run(
-        [sys.executable, "-c", _SYNC, "sync", "--quiet"], env=passed | own, capture_output=True, text=True
-    )
+    done = subprocess.run(_SYNC, env=passed | own, capture_output=True, text=True)
     if done.returncode:
         raise OriginError(f"The invented logs could not be archived: {done.stderr.strip()}")
 

@@ -5,10 +5,10 @@ from typing import cast
 from django.core.management.base import CommandParser
 
 from ingest.resume import resume_command
-from memory import shapes, timeline, tools
+from memory import timeline, tools
 from memory.management.base import UNBOUNDED, StoreCommand, command_line
 from memory.management.printing import Paper
-from memory.management.reading import print_events, print_footer, print_session
+from memory.management.reading import print_events, print_footer, print_label, print_session
 from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import process_zone
@@ -43,8 +43,7 @@ def _with_resume(answer: Json) -> Json:
 
 
 def _print(answer: Json, paper: Paper) -> None:
-    paper.line(shapes.LABEL, "dim")
-    paper.line()
+    print_label(paper)
     if "event" in answer:
         _print_event(cast(Json, answer["event"]), paper)
     else:
@@ -68,7 +67,7 @@ def _print_outline(answer: Json, paper: Paper) -> None:
     print_session(session, paper)
     if "resume" in answer:
         paper.line(f"resume: {answer['resume']}", indent=2)
-    print_events(cast(list[Json], answer["events"]), paper)
     paper.line()
+    print_events(cast(list[Json], answer["events"]), paper)
     if "more" in cast(Json, answer["footer"]):
         paper.line(f"There is more: {command_line(['timeline', str(session['id']), '--limit', '10000'])}")

@@ -42,8 +42,7 @@ class Command(StoreCommand):
                 {"sources": {name: asdict(did) for name, did in report.sources.items()}, "seconds": report.seconds}
             )
         elif not quiet:
-            _print(report, self.paper(), dry_run=dry_run)
-            _say_what_next(report, adapters, environment, self.paper())
+            _say(report, adapters, environment, self.paper(), dry_run=dry_run)
         for problem in _problems(report):
             self.stderr.write(printable(problem), lambda text: text)
         if report.failed:
@@ -75,17 +74,16 @@ def _progress_bar(*, shown: bool) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _print(report: Report, paper: Paper, *, dry_run: bool) -> None:
-    if dry_run:
-        headings, row = ("source", "files", "to read", "bytes"), _row_of_plan
+def _say(report: Report, adapters: Sequence[Adapter], environment: Environment, paper: Paper, *, dry_run: bool) -> None:
+    if not any(did.files or did.failed for did in report.sources.values()):
+        _say_where_it_looked(adapters, environment, paper)
+    elif dry_run:
+        rows = [(name, number(did.files), number(did.read), size(did.bytes)) for name, did in report.sources.items()]
+        paper.table(("source", "files", "to read", "bytes"), rows, right=range(1, 4))
     else:
-        headings, row = ("source", "files", "read", "new events", "malformed", "bytes", "time"), _row  # type: ignore[assignment]
-    rows = [(name, *row(did)) for name, did in report.sources.items()]
-    paper.table(headings, rows, right=range(1, len(headings)))
-
-
-def _row_of_plan(did: SourceReport) -> tuple[str, ...]:
-    return (number(did.files), number(did.read), size(did.bytes))
+        headings = ("source", "files", "read", "new events", "malformed", "bytes", "time")
+        paper.table(headings, [(name, *_row(did)) for name, did in report.sources.items()], right=range(1, 7))
+        _say_what_next(report, paper)
 
 
 def _row(did: SourceReport) -> tuple[str, ...]:
@@ -99,10 +97,7 @@ def _row(did: SourceReport) -> tuple[str, ...]:
     )
 
 
-def _say_what_next(report: Report, adapters: Sequence[Adapter], environment: Environment, paper: Paper) -> None:
-    if not any(did.files or did.failed for did in report.sources.values()):
-        _say_where_it_looked(adapters, environment, paper)
-        return
+def _say_what_next(report: Report, paper: Paper) -> None:
     if malformed := sum(did.malformed for did in report.sources.values()):
         were = "was" if malformed == 1 else "were"
         paper.line(f"{counted(malformed, 'line')} {were} malformed; {command_line(['status'])} says why.")
@@ -113,7 +108,7 @@ def _say_what_next(report: Report, adapters: Sequence[Adapter], environment: Env
 def _say_where_it_looked(adapters: Sequence[Adapter], environment: Environment, paper: Paper) -> None:
     paper.line("No agent has left logs on this machine. Origin looked in:")
     for adapter in adapters:
-        for place in adapter.places(environment) or (str(environment.home),):
+        for place in tuple(adapter.places(environment)) or (str(environment.home),):
             paper.line(f"{place}  ({adapter.display_name})", indent=2)
     paper.line(f"An invented history to look around in: {command_line(['demo'])}")
 

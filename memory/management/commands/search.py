@@ -5,10 +5,10 @@ from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
-from memory import shapes, tools
+from memory import tools
 from memory.management.base import UNBOUNDED, StoreCommand, add_filters, positive
 from memory.management.printing import Paper, counted, moment
-from memory.management.reading import print_footer
+from memory.management.reading import print_footer, print_label
 from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import process_zone
@@ -43,15 +43,14 @@ class Command(StoreCommand):
 
 
 def _print(answer: Json, paper: Paper) -> None:
-    paper.line(shapes.LABEL, "dim")
+    print_label(paper)
     for hit in cast(list[Json], answer["hits"]):
-        paper.line()
         parts = (moment(hit["at"]), hit["origin"], hit["project"], hit["source"], hit.get("tool", ""))
         paper.line("  ".join(str(part) for part in parts if part), "bold")
         paper.line(hit["title"], "dim", indent=2)
         paper.line(hit["text"], indent=2)
         paper.line(hit["id"], "cyan", indent=2)
-    paper.line()
+        paper.line()
     footer = cast(Json, answer["footer"])
     if left := footer.get("left_out"):
         paper.line(f"{counted(int(str(left)), 'more hit')}; --limit, --project or --since change what is shown.")

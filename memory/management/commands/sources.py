@@ -4,9 +4,10 @@ from typing import cast
 
 from django.core.management.base import CommandParser
 
-from memory import shapes, tools
+from memory import tools
 from memory.management.base import UNBOUNDED, StoreCommand
 from memory.management.printing import Paper
+from memory.management.reading import print_label
 from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import process_zone
@@ -29,12 +30,12 @@ class Command(StoreCommand):
 
 
 def _print(answer: Json, paper: Paper) -> None:
-    paper.line(shapes.LABEL, "dim")
+    print_label(paper)
     for line in cast(list[Json], answer["lines"]):
         generation = f", before it was rewritten (mirror {line['mirror']})" if "generation" in line else ""
-        paper.line()
         paper.line(f"{line['file']} line {line['line']}{generation}", "bold")
         if "withheld" in line:
             paper.line(f"Withheld: {line['withheld']}.")
         else:
             paper.raw(str(line["text"]))
+        paper.line()

@@ -44,7 +44,7 @@ def _row(source: SourceStatus) -> tuple[str, ...]:
         size(source.bytes),
         size(source.mirror_bytes),
         number(source.malformed),
-        moment(local(source.last_sync, process_zone())) if source.last_sync else "never",
+        moment(local(source.last_sync, process_zone()))[5:] if source.last_sync else "never",
     )
 
 

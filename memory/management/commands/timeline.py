@@ -9,7 +9,7 @@ from memory.filters import Filters
 from memory.freshness import freshness
 from memory.management.base import StoreCommand, add_filters, filters, positive
 from memory.management.printing import Paper
-from memory.management.reading import print_events, print_footer, print_session
+from memory.management.reading import print_events, print_footer, print_label, print_session
 from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import process_zone
@@ -81,15 +81,14 @@ def _footer(note: str, *, more: bool) -> Json:
 
 def print_timeline(answer: Json, paper: Paper) -> None:
     """Print a list of sessions, or a session and its events."""
-    paper.line(shapes.LABEL, "dim")
+    print_label(paper)
     for session in cast(list[Json], answer.get("sessions", [])):
-        paper.line()
         print_session(session, paper)
-    if "session" in answer:
         paper.line()
+    if "session" in answer:
         print_session(cast(Json, answer["session"]), paper)
+        paper.line()
         print_events(cast(list[Json], answer["events"]), paper)
-    paper.line()
     footer = cast(Json, answer["footer"])
     if "more" in footer:
         paper.line("There is more; --limit, --since or --until change what is shown.")
