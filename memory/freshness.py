@@ -8,7 +8,8 @@ def freshness() -> dict[str, str]:
     """Return a sentence for each source, such as `41% indexed, 3 min old`."""
     last = runs.last_whole_run()
     age = _age(last) if last else "never synced to the end"
-    return {source: f"{_share(done, total)}% indexed, {age}" for source, (done, total) in runs.indexed().items()}
+    known = {source: f"{_share(done, total)}% indexed, {age}" for source, (done, total) in runs.indexed().items()}
+    return known or {"all sources": f"nothing found, {age}"}
 
 
 def _share(done: int, total: int) -> int:

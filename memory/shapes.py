@@ -2,9 +2,10 @@
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import tzinfo
+from typing import cast
 
 import msgspec
 
@@ -26,6 +27,10 @@ MIN_TOKENS = 200
 # What an answer holds beside its items: brackets, footer, cursor.
 _FOOTER_TOKENS = 40
 _SHORTENED = 80
+# What an event can be shown without where it leaves the text too little room; the first goes first.
+_DISPENSABLE = ("files", "agent_version", "model", "branch", "cwd", "title", "project")
+TOO_SMALL = "This answer does not fit; ask again with a larger max_tokens."
+_LARGEST_POSITION = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,16 @@ def event(detail: EventDetail, zone: tzinfo) -> Json:
     return {key: value for key, value in shape.items() if value not in ("", [], False)}
 
 
+def lean(shape: Json, max_tokens: int) -> Json:
+    """Return an event without what it can do without, as far as the rest takes more than half of the budget."""
+    shape = dict(shape)
+    for name in _DISPENSABLE:
+        if 2 * token_estimate(dump(shape | {"text": ""})) <= max_tokens:
+            break
+        shape.pop(name, None)
+    return shape
+
+
 def place(found: Place, text: str | None) -> Json:
     """Return one place of an event; `text` is the line, or None where it is withheld."""
     shape: Json = {"file": found.path, "line": found.line, "mirror": found.mirror}
@@ -202,7 +217,7 @@ def cursor(**position: object) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
 
 
-def read_cursor(text: str, *names: str) -> State:
+def read_cursor(text: str, **kinds: type[int] | type[str]) -> State:
     """Return the position in a cursor, or an empty one for none. Raises `InvalidInput` for anything else."""
     if not text:
         return {}
@@ -210,6 +225,14 @@ def read_cursor(text: str, *names: str) -> State:
         position = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
         position = None
-    if not isinstance(position, dict) or set(position) != set(names):
+    if not _is_position(position, kinds):
         raise InvalidInput("cursor", "This cursor is not one that this tool gave; leave it out to start again.")
-    return position
+    return cast(State, position)
+
+
+def _is_position(position: object, kinds: Mapping[str, type]) -> bool:
+    if not isinstance(position, dict) or set(position) != set(kinds):
+        return False
+    if any(type(position[name]) is not kind for name, kind in kinds.items()):
+        return False
+    return all(0 <= number < _LARGEST_POSITION for number in position.values() if isinstance(number, int))

@@ -54,9 +54,7 @@ class SearchArguments(Arguments, forbid_unknown_fields=True, kw_only=True):
     within: Annotated[Literal["all", "entries", "events"], Meta(description="What to search")] = msgspec.field(
         name="in", default="all"
     )
-    kind: Annotated[
-        Literal["", "memory", "knowledge", "cognition"], Meta(description="Only entries of this kind")
-    ] = ""
+    kind: Annotated[Literal["", "memory", "knowledge", "cognition"], Meta(description="Only entries of this kind")] = ""
     project: Project = ""
     source: Source = ""
     session: Annotated[str, Meta(description="Only this session id")] = ""
@@ -160,7 +158,7 @@ def _kept_within(answer: Json, max_tokens: int) -> Json:
         footer.pop(dispensable, None)
     if shapes.within(answer, max_tokens):
         return answer
-    return shapes.answer(footer={"note": "This answer does not fit; ask again with a larger max_tokens."})
+    return shapes.answer(footer={"note": shapes.TOO_SMALL})
 
 
 def _footer(**parts: object) -> Json:
@@ -174,7 +172,7 @@ def run_search(arguments: SearchArguments, scope: Scope, zone: tzinfo) -> Json:
     if not 1 <= arguments.limit <= MAX_LIMIT:
         raise InvalidInput("limit", f"limit must be from 1 to {MAX_LIMIT}.")
     started = time.perf_counter()
-    offset = int(str(shapes.read_cursor(arguments.cursor, "hit").get("hit", 0)))
+    offset = int(str(shapes.read_cursor(arguments.cursor, hit=int).get("hit", 0)))
     filters = _filters(arguments, zone)
     wants_events = arguments.within != "entries" and bool(arguments.query.strip() or arguments.within == "events")
     found = _events(arguments, scope, filters, offset) if wants_events else Found((), 0)
@@ -224,7 +222,7 @@ def run_timeline(arguments: TimelineArguments, scope: Scope, zone: tzinfo) -> Js
         return _session_events(arguments, scope, zone)
     if not arguments.since and not arguments.until:
         arguments.since = DEFAULT_DAYS
-    position = shapes.read_cursor(arguments.cursor, "at", "session")
+    position = shapes.read_cursor(arguments.cursor, at=str, session=str)
     before = (str(position["at"]), str(position["session"])) if position else (timeline.LAST, timeline.LAST)
     found = timeline.sessions(scope, _filters(arguments, zone), limit=_SESSIONS_AT_ONCE, before=before)
     footer = _footer(note="" if found or position else "No session was active in this time within these filters.")
@@ -241,11 +239,9 @@ def _session_events(arguments: TimelineArguments, scope: Scope, zone: tzinfo) ->
     return _outline(line, _filters(arguments, zone), zone, arguments, tools=arguments.tools)
 
 
-def _outline(
-    line: timeline.SessionLine, filters: Filters, zone: tzinfo, arguments: Arguments, *, tools: bool
-) -> Json:
+def _outline(line: timeline.SessionLine, filters: Filters, zone: tzinfo, arguments: Arguments, *, tools: bool) -> Json:
     """Return a session and its events in order, from the cursor on."""
-    position = shapes.read_cursor(arguments.cursor, "at", "ordinal", "id")
+    position = shapes.read_cursor(arguments.cursor, at=str, ordinal=int, id=str)
     after = (str(position["at"]), int(str(position["ordinal"])), str(position["id"])) if position else ("", -1, "")
     found = timeline.events(line, filters, limit=_EVENTS_AT_ONCE, tools=tools, after=after)
     footer = _footer(note="" if found or position else "No event of this session is within these filters.")
@@ -265,13 +261,15 @@ def run_get(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
         detail = provenance.event(arguments.id, scope)
     except NotFound:
         return _outline(_session(arguments.id, scope), Filters(), zone, arguments, tools=False)
-    start = int(str(shapes.read_cursor(arguments.cursor, "character").get("character", 0)))
-    shape = shapes.event(detail, zone)
+    start = int(str(shapes.read_cursor(arguments.cursor, character=int).get("character", 0)))
+    shape = shapes.lean(shapes.event(detail, zone), arguments.max_tokens)
     whole = str(shape.get("text", ""))
     footer = _footer(note="Only the first part of this text is kept; `sources` opens it all." if detail.is_cut else "")
     text, used = shapes.fit_text(
         whole[start:], shapes.answer(event=shape | {"text": ""}, footer=footer), arguments.max_tokens
     )
+    if start < len(whole) and not used:
+        return shapes.answer(footer={"note": shapes.TOO_SMALL})
     if start + used < len(whole):
         left_out = f"{len(whole) - start - used} characters"
         footer = {"left_out": left_out, "cursor": shapes.cursor(character=start + used), **footer}
@@ -288,7 +286,7 @@ def _session(session_id: str, scope: Scope) -> timeline.SessionLine:
 def run_sources(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
     """Answer `sources`."""
     detail = provenance.event(arguments.id, scope)
-    position = shapes.read_cursor(arguments.cursor, "place", "character")
+    position = shapes.read_cursor(arguments.cursor, place=int, character=int)
     number, start = int(str(position.get("place", 0))), int(str(position.get("character", 0)))
     places = provenance.places(detail)
     footer = _footer()
@@ -297,6 +295,8 @@ def run_sources(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
         text = None if provenance.withheld(place) else _line_text(place)[start:]
         others = shapes.answer(id=detail.event_id, lines=[*lines, shapes.place(place, "")], footer=footer)
         shown, used = shapes.fit_text(text or "", others, arguments.max_tokens)
+        if text and not used and not lines:
+            return shapes.answer(footer={"note": shapes.TOO_SMALL})
         if text and not used:
             footer = {"cursor": shapes.cursor(place=index, character=start), "left_out": len(places) - index, **footer}
             break
