@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ingest.adapters.contract import Adapter, Environment, SourceFile
 from memory import archive
-from memory.archive import Known, Origin, RawKey
+from memory.archive import Cursor, Known, Origin, RawKey
 
 # How much larger a compressed log is once it is read; only progress and key reserves depend on it.
 _COMPRESSION = 5
@@ -16,18 +16,27 @@ class Work(NamedTuple):
 
     adapter: Adapter
     file: SourceFile
-    raw_file: int
-    key: RawKey
+    cursor: Cursor
 
 
-def discover(adapter: Adapter, environment: Environment) -> dict[str, SourceFile]:
-    """Return the adapter's files by logical path; of a plain and a compressed copy the plain one. Raises `OSError`."""
+class Discovered(NamedTuple):
+    """An adapter's files by logical path, and why some of them could not be found."""
+
+    files: dict[str, SourceFile]
+    failure: str
+
+
+def discover(adapter: Adapter, environment: Environment) -> Discovered:
+    """Find an adapter's files; of a plain and a compressed copy the plain one counts."""
     files: dict[str, SourceFile] = {}
-    for file in adapter.discover(environment):
-        other = files.get(file.logical_path)
-        if other is None or _preferred(file) > _preferred(other):
-            files[file.logical_path] = file
-    return files
+    try:
+        for file in adapter.discover(environment):
+            other = files.get(file.logical_path)
+            if other is None or _preferred(file) > _preferred(other):
+                files[file.logical_path] = file
+    except OSError as error:
+        return Discovered(files, f"{error.filename or adapter.display_name} could not be read: {error.strerror}.")
+    return Discovered(files, "")
 
 
 def _preferred(file: SourceFile) -> tuple[bool, int, str]:
@@ -57,12 +66,11 @@ def register(adapter: Adapter, files: list[SourceFile], known: dict[str, Known])
     if new:
         known = archive.known(source)
     oldest_first = sorted(files, key=lambda file: (file.mtime_ns, file.logical_path))
-    archive.reserve_keys((known[file.logical_path].id, _to_come(file, known[file.logical_path])) for file in oldest_first)
-    return [_work(adapter, file, known[file.logical_path]) for file in files]
-
-
-def _work(adapter: Adapter, file: SourceFile, known: Known) -> Work:
-    return Work(adapter, file, known.id, RawKey("", adapter.source, file.logical_path, known.generation))
+    archive.reserve_keys(
+        (known[file.logical_path].id, _to_come(file, known[file.logical_path])) for file in oldest_first
+    )
+    cursors = archive.cursors(known[file.logical_path].id for file in files)
+    return [Work(adapter, file, cursors[known[file.logical_path].id]) for file in files]
 
 
 def _to_come(file: SourceFile, known: Known) -> int:

@@ -4,16 +4,18 @@ import heapq
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from itertools import count
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count, zip_longest
+from typing import NamedTuple
 
 from ingest import plan
 from ingest.adapters.contract import Adapter, Environment, SourceFile
 from ingest.plan import Work
 from ingest.readers import LineReader, Reader, RowReader, Stretch, Unreadable, Vanished
 from memory import archive, home, runs
-from memory.archive import BATCH_EVENTS, Cursor
-from memory.errors import Conflict
+from memory.archive import BATCH_EVENTS, BATCH_EVENTS_ALONE, Appended, Cursor, Piece
+from memory.errors import Conflict, OriginError
+from memory.mirror import FRAME_BYTES, UnknownFrames
 
 # Specification 2, batches: SQLite's busy handler has no queue, so others get a turn between two commits.
 PAUSE_SECONDS = 0.005
@@ -23,6 +25,9 @@ HOT_SECONDS = 600
 HOT_CHECK_SECONDS = 0.5
 # While a backlog is read, new files are looked for in this share of the time.
 DISCOVERY_SHARE = 0.05
+# Small files share a transaction; each costs an fsync under the write lock, so not too many do.
+FILES_PER_BATCH = 16
+FILES_PER_BATCH_ALONE = 64
 _UNBOUNDED = 1 << 40
 
 
@@ -98,6 +103,13 @@ class _Queued:
     cursor: Cursor | None = field(compare=False, default=None)
 
 
+class _Turn(NamedTuple):
+    """What was read of a file for the batch at hand."""
+
+    queued: _Queued
+    stretch: Stretch
+
+
 class _Run:
     """One run: the files waiting, and what was done so far."""
 
@@ -112,31 +124,141 @@ class _Run:
         self._queued: dict[str, tuple[int, int, int]] = {}
         self._numbers = count()
         self._total = self._done = 0
+        self._alone = False
         self._next_discovery = self._next_hot_check = self._last_pause = 0.0
 
     def read_everything(self) -> None:
         """Read batch by batch until nothing is left; a file another process is reading comes last."""
         self._discover()
         while self._queue or self._busy:
-            wait = not self._queue
-            queued = self._busy.pop() if wait else heapq.heappop(self._queue)
-            self._take_turn(queued, wait=wait)
+            with home.RawFileLocks() as locks:
+                self._append(self._next_batch(locks))
             self._look_again()
         if self._done:
             runs.settle_log()
+
+    def _next_batch(self, locks: home.RawFileLocks) -> list[_Turn]:
+        """Read from the files that come next, all of one source, about as much as one transaction takes."""
+        wait = not self._queue
+        if wait:
+            heapq.heappush(self._queue, self._busy.pop())
+        batch: list[_Turn] = []
+        self._alone = home.alone()
+        room = FRAME_BYTES * (4 if self._alone else 1)
+        while self._queue and room > 0 and self._goes_with(batch, self._queue[0]):
+            queued = heapq.heappop(self._queue)
+            if not locks.take(queued.work.cursor.id, wait=wait):
+                self._busy.append(queued)
+            elif stretch := self._read(queued):
+                batch.append(_Turn(queued, stretch))
+                room -= len(stretch.data)
+        return batch
+
+    def _goes_with(self, batch: list[_Turn], queued: _Queued) -> bool:
+        """True where a file can be appended in one transaction with a batch; rows of a database go alone."""
+        if not batch:
+            return True
+        first = batch[0].queued.work
+        same = first.adapter.source == queued.work.adapter.source
+        few = len(batch) < (FILES_PER_BATCH_ALONE if self._alone else FILES_PER_BATCH)
+        return same and few and "rows" not in (first.file.form, queued.work.file.form)
+
+    def _most_events(self, batch: list[_Turn]) -> int:
+        if batch[0].stretch.watermark is not None:
+            return _UNBOUNDED
+        return BATCH_EVENTS_ALONE if self._alone else BATCH_EVENTS
+
+    def _read(self, queued: _Queued) -> Stretch | None:
+        """Return what comes next in a file; one that cannot be read costs one line of the report, never the run."""
+        started = time.monotonic()
+        report = self.reports[queued.work.adapter.source]
+        try:
+            queued.cursor = queued.cursor or self._begin(queued)
+            stretch = queued.reader.read(queued.cursor)
+            if stretch.data:
+                return stretch
+            archive.seen(queued.cursor.id, plan.origin(queued.work.file))
+        except Vanished:
+            pass
+        except Unreadable as error:
+            report.problems.append(str(error))
+        finally:
+            report.seconds += time.monotonic() - started
+        queued.reader.close()
+        return None
+
+    def _begin(self, queued: _Queued) -> Cursor:
+        """Return where a file goes on: where it stopped, or a new generation where it was rewritten since."""
+        cursor = queued.work.cursor
+        while not queued.reader.matches(cursor):
+            cursor = archive.new_generation(cursor.key, plan.origin(queued.work.file))
+        queued.work = queued.work._replace(cursor=cursor)
+        return cursor
+
+    def _append(self, batch: list[_Turn]) -> None:
+        """Append a batch; where something is wrong with one file of it, the others go in alone."""
+        if not batch:
+            return
+        started = time.monotonic()
+        try:
+            appended = archive.append_all(map(_piece, batch), max_events=self._most_events(batch))
+        except UnknownFrames:
+            raise
+        except OriginError as error:
+            for turn in batch:
+                if len(batch) > 1:
+                    self._append([turn])
+                else:
+                    self._recover(turn.queued, error)
+            return
+        for turn, done in zip_longest(batch, appended):
+            self._settle(turn, done)
+        self.reports[batch[0].queued.work.adapter.source].seconds += time.monotonic() - started
+        self._progress(self._done, self._total)
+
+    def _recover(self, queued: _Queued, error: OriginError) -> None:
+        """Begin a file again where another process read on; report it where it cannot be appended to."""
+        if isinstance(error, Conflict):
+            queued.cursor = None
+            queued.work = queued.work._replace(cursor=archive.cursor(queued.work.cursor.key))
+            heapq.heappush(self._queue, queued)
+        else:
+            self.reports[queued.work.adapter.source].problems.append(str(error))
+            queued.reader.close()
+
+    def _settle(self, turn: _Turn, appended: Appended | None) -> None:
+        """Count what was appended, and queue the file again where there may be more."""
+        queued, stretch = turn
+        cursor = queued.cursor
+        assert cursor is not None, "a file is read from its cursor"
+        if appended is not None:
+            self._count(queued.work.adapter.source, appended, appended.bytes - cursor.bytes)
+            queued.cursor = replace(cursor, bytes=appended.bytes, watermark=stretch.watermark or cursor.watermark)
+        if appended is None or queued.work.file.form != "lines" or appended.bytes < queued.work.file.size:
+            heapq.heappush(self._queue, queued)
+        else:
+            queued.reader.close()
+
+    def _count(self, source: str, appended: Appended, new_bytes: int) -> None:
+        report = self.reports[source]
+        report.events += appended.events
+        report.malformed += appended.malformed
+        report.bytes += new_bytes
+        self._done += new_bytes
+        if appended.orphan:
+            report.problems.append(f"Bytes of unknown origin behind a mirror were kept as {appended.orphan}.")
 
     def changed(self, adapter: Adapter) -> list[tuple[SourceFile, int]]:
         """Return the adapter's files that a stat does not show to be unchanged, and their bytes ingested."""
         report = self.reports[adapter.source]
         started = time.monotonic()
-        try:
-            files = plan.discover(adapter, self._environment)
-        except OSError as error:
-            report.failed = f"{error.filename or adapter.display_name}: {error.strerror or error}"
-            return []
-        finally:
-            report.seconds += time.monotonic() - started
+        files, failure = plan.discover(adapter, self._environment)
+        report.seconds += time.monotonic() - started
         report.files = len(files)
+        if failure and not files:
+            report.failed = failure
+        elif failure and failure not in report.problems:
+            report.problems.append(failure)
         known = archive.known(adapter.source)
         found = plan.changed(files.values(), known)
         return [(file, known[file.logical_path].bytes if file.logical_path in known else 0) for file in found]
@@ -187,66 +309,12 @@ class _Run:
         if self._queued[file.path] != _stat(file):
             self._enqueue(work._replace(file=file))
 
-    def _take_turn(self, queued: _Queued, *, wait: bool) -> None:
-        """Append one batch of a file, and queue the file again where there is more."""
-        with home.raw_file_lock(queued.work.raw_file, wait=wait) as held:
-            if not held:
-                self._busy.append(queued)
-                return
-            started = time.monotonic()
-            more = self._append_safely(queued)
-            self.reports[queued.work.adapter.source].seconds += time.monotonic() - started
-        if more:
-            heapq.heappush(self._queue, queued)
-        else:
-            queued.reader.close()
 
-    def _append_safely(self, queued: _Queued) -> bool:
-        """Append one batch; an unreadable source costs one line of the report, never the run."""
-        try:
-            return self._append(queued)
-        except Vanished:
-            return False
-        except Conflict:
-            return True
-        except Unreadable as error:
-            self.reports[queued.work.adapter.source].problems.append(str(error))
-            return False
-
-    def _append(self, queued: _Queued) -> bool:
-        """Append one batch; returns whether there may be more."""
-        work, file = queued.work, queued.work.file
-        cursor = archive.cursor(work.key)
-        while queued.cursor is None and not queued.reader.matches(cursor):
-            cursor = archive.new_generation(cursor.key, plan.origin(file))
-            queued.work = work = work._replace(key=cursor.key, raw_file=cursor.id)
-        queued.cursor = cursor
-        stretch = queued.reader.read(cursor)
-        reached = self._append_stretch(work, cursor, stretch) if stretch.data else cursor.bytes
-        if stretch.data and (file.form != "lines" or reached < file.size):
-            return True
-        archive.seen(cursor.id, plan.origin(file))
-        return False
-
-    def _append_stretch(self, work: Work, cursor: Cursor, stretch: Stretch) -> int:
-        """Append what was read, or its first batch; returns the byte reached."""
-        report = self.reports[work.adapter.source]
-        appended = archive.append(
-            cursor.key,
-            cursor.bytes,
-            stretch.data,
-            work.adapter.parse_line,
-            watermark=stretch.watermark,
-            max_events=BATCH_EVENTS if stretch.watermark is None else _UNBOUNDED,
-        )
-        report.events += appended.events
-        report.malformed += appended.malformed
-        report.bytes += appended.bytes - cursor.bytes
-        if appended.orphan:
-            report.problems.append(f"Bytes of unknown origin behind a mirror were kept as {appended.orphan}.")
-        self._done += appended.bytes - cursor.bytes
-        self._progress(self._done, self._total)
-        return appended.bytes
+def _piece(turn: _Turn) -> Piece:
+    (queued, stretch), cursor = turn, turn.queued.cursor
+    assert cursor is not None, "a file is read from its cursor"
+    adapter, file = queued.work.adapter, queued.work.file
+    return Piece(cursor.id, cursor.bytes, stretch.data, adapter.parse_line, plan.origin(file), stretch.watermark)
 
 
 def _stat(file: SourceFile) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
 """Appending to the store: mirrors, events and cursors move together or not at all."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +13,14 @@ from django.db.models import F
 from memory import event_rows, home, mirror, sql, times
 from memory.batch import Batch, Start, prepare
 from memory.errors import Conflict
+from memory.event_rows import Addition
 from memory.models import MalformedLine, RawFile, RawFrame
 from memory.parsed import ParseLine, State
 
 # Specification 2, appending: a transaction holds at most this many events, so that others never wait long.
 BATCH_EVENTS = 500
+# With no other process attached there is nobody to wait.
+BATCH_EVENTS_ALONE = 2_000
 HASHED_BYTES = 4_096
 # One key for so many source bytes keeps keys in the order of time and the indexes dense; a file that needs more takes
 # more when it does.
@@ -70,6 +73,22 @@ class Cursor:
     malformed: int
 
 
+class Piece(NamedTuple):
+    """Lines to append to a raw file, from byte `offset` of its source on.
+
+    `data` is complete lines, or ends in one complete record without newline. `found` is how the source looked when it
+    was found, remembered once everything in it is ingested; `watermark` is where a row journal goes on, once all of
+    `data` is in.
+    """
+
+    raw_file: int
+    offset: int
+    data: bytes
+    parse_line: ParseLine
+    found: Origin | None = None
+    watermark: State | None = None
+
+
 @dataclass(frozen=True)
 class Appended:
     """What one append did: the cursor's new byte, and counts. `orphan` is where unknown bytes were kept."""
@@ -86,6 +105,15 @@ KNOWN = """
     WHERE store = '' AND source = ? ORDER BY generation"""
 RESERVE = "UPDATE raw_file SET next_key = ?, end_key = ? WHERE id = ?"
 EXPECT = "UPDATE raw_file SET size = ?, mtime_ns = -1 WHERE id = ?"
+POSITIONS = "SELECT id, bytes, next_key, end_key FROM raw_file WHERE id IN ({marks})"
+CURSOR_COLUMNS = (
+    *("bytes", "lines", "stored_bytes", "open_line", "head_sha256", "tail_sha256", "parser_state", "watermark"),
+    *("last_at", "agent_version", "parsed", "skipped", "malformed", "next_key", "end_key"),
+    *("origin_path", "form", "size", "mtime_ns", "inode"),
+)
+SAVE_CURSOR = f"UPDATE raw_file SET {', '.join(f'{column} = ?' for column in CURSOR_COLUMNS)} WHERE id = ?"
+INSERT_FRAME = """raw_frame
+    (raw_file_id, first_line, lines, raw_offset, raw_length, stored_offset, stored_length, sha256)"""
 FRAME_DIGESTS = "SELECT raw_offset, raw_length, sha256 FROM raw_frame WHERE raw_file_id = ? ORDER BY raw_offset"
 
 
@@ -104,6 +132,11 @@ def new_generation(key: RawKey, origin: Origin) -> Cursor:
 def cursor(key: RawKey) -> Cursor:
     """Return where one raw file stands now."""
     return _cursor(_raw_file(key))
+
+
+def cursors(raw_files: Iterable[int]) -> dict[int, Cursor]:
+    """Return where raw files stand now, by their ids."""
+    return {pk: _cursor(file) for pk, file in RawFile.objects.in_bulk(list(raw_files)).items()}
 
 
 def _raw_file(key: RawKey) -> RawFile:
@@ -208,41 +241,70 @@ def expect(sizes: Iterable[tuple[int, int]]) -> None:
         sql.execute_many(EXPECT, [(size, pk) for pk, size in sizes])
 
 
-def append(
-    key: RawKey,
-    offset: int,
-    data: bytes,
-    parse_line: ParseLine,
-    *,
-    watermark: State | None = None,
-    max_events: int = BATCH_EVENTS,
-) -> Appended:
-    """Append the lines in `data`, which begin at byte `offset` of the source, and all that they say.
+def append(key: RawKey, offset: int, data: bytes, parse_line: ParseLine, *, max_events: int = BATCH_EVENTS) -> Appended:
+    """Append the lines in `data`, which begin at byte `offset` of a raw file; see `append_all`."""
+    piece = Piece(cursor(key).id, offset, data, parse_line)
+    return append_all([piece], max_events=max_events)[0]
 
-    At most `max_events` events' worth of lines go in; the answer says up to which byte. `data` is complete lines, or
-    ends in one complete record without newline. `watermark` is where a row journal goes on, once all of `data` is in.
-    Parsing and compressing hold no lock; the mirror is on disk before the row that counts it (invariant 1).
 
-    Raises `Conflict` where the cursor is not at `offset`, `mirror.UnknownFrames` as `register` does.
+def append_all(pieces: Iterable[Piece], *, max_events: int = BATCH_EVENTS) -> list[Appended]:
+    """Append stretches of different raw files, and all that their lines say, in one transaction.
+
+    At most `max_events` events' worth of lines go in: the answers say up to which byte of each file, and pieces that
+    found no room have none. Parsing and compressing hold no lock; every mirror is on disk before the row that counts
+    it (invariant 1).
+
+    Raises `Conflict` where a cursor is not at a piece's offset, and `mirror.UnknownFrames` as `register` does.
     """
-    file = _raw_file(key)
-    _check_offset(file, offset)
-    batch = prepare(data, _start(file), parse_line, max_events)
-    frame = batch.frame()
+    prepared = list(_prepared(list(pieces), max_events))
+    frames = [batch.frame() for _, _, batch in prepared]
     with transaction.atomic():
-        file = RawFile.objects.get(pk=file.pk)
-        _check_offset(file, offset)
-        path = mirror.path_of(file.mirror_path)
-        orphan = mirror.settle(path, file.stored_bytes, batch.data)
-        stored_offset = mirror.append(path, file.stored_bytes, _label(file), frame.stored)
-        _write_frame(file, batch, frame, stored_offset)
-        added = event_rows.write(file, batch)
-        _write_malformed(file, batch)
-        _move_cursor(file, batch, stored_offset + len(frame.stored))
-        if watermark is not None and len(batch.data) == len(data):
-            file.watermark = msgspec.json.encode(watermark).decode()
-        file.save()
-    return Appended(file.bytes, added, len(batch.malformed), orphan)
+        _check_positions([(piece, file) for piece, file, _ in prepared])
+        orphans = [_write_mirror(file, batch, frame) for (_, file, batch), frame in zip(prepared, frames, strict=True)]
+        added = event_rows.write([Addition(file, batch) for _, file, batch in prepared])
+        for piece, file, batch in prepared:
+            _write_malformed(file, batch)
+            _move_cursor(file, batch, piece)
+    return [
+        Appended(file.bytes, events, len(batch.malformed), orphan)
+        for (_, file, batch), events, orphan in zip(prepared, added, orphans, strict=True)
+    ]
+
+
+def _prepared(pieces: list[Piece], max_events: int) -> Iterator[tuple[Piece, RawFile, Batch]]:
+    """Parse pieces until they make `max_events` events."""
+    files = RawFile.objects.in_bulk([piece.raw_file for piece in pieces])
+    for piece in pieces:
+        if max_events <= 0:
+            return
+        file = files[piece.raw_file]
+        _check_offset(file, piece.offset)
+        batch = prepare(piece.data, _start(file), piece.parse_line, max_events)
+        max_events -= len(batch.events)
+        yield piece, file, batch
+
+
+def _check_positions(pieces: list[tuple[Piece, RawFile]]) -> None:
+    """Read the cursors again under the write lock: another process may have moved them since."""
+    rows = {row[0]: row[1:] for row in sql.rows_in(POSITIONS, [file.pk for _, file in pieces])}
+    for piece, file in pieces:
+        file.bytes, file.next_key, file.end_key = (int(str(value)) for value in rows[file.pk])
+        _check_offset(file, piece.offset)
+
+
+def _write_mirror(file: RawFile, batch: Batch, frame: mirror.Frame) -> Path | None:
+    """Put a frame on disk and its row beside the events; returns where bytes of unknown origin were kept."""
+    path = mirror.path_of(file.mirror_path)
+    orphan = mirror.settle(path, file.stored_bytes, batch.data)
+    stored_offset = mirror.append(path, file.stored_bytes, _label(file), frame.stored)
+    place = (file.lines + 1, batch.newlines, file.bytes, len(batch.data), stored_offset, len(frame.stored))
+    sql.insert(INSERT_FRAME, [(file.pk, *place, frame.sha256)])
+    file.stored_bytes = stored_offset + len(frame.stored)
+    return orphan
+
+
+def _remember_source(file: RawFile, found: Origin) -> None:
+    file.origin_path, file.form, file.size, file.mtime_ns, file.inode = found
 
 
 def _check_offset(file: RawFile, offset: int) -> None:
@@ -272,21 +334,8 @@ def _label(file: RawFile) -> mirror.Label:
     )
 
 
-def _write_frame(file: RawFile, batch: Batch, frame: mirror.Frame, stored_offset: int) -> None:
-    RawFrame.objects.create(
-        raw_file=file,
-        first_line=file.lines + 1,
-        lines=batch.newlines,
-        raw_offset=file.bytes,
-        raw_length=len(batch.data),
-        stored_offset=stored_offset,
-        stored_length=len(frame.stored),
-        sha256=frame.sha256,
-    )
-
-
 def _write_malformed(file: RawFile, batch: Batch) -> None:
-    if file.malformed < _MALFORMED_KEPT:
+    if batch.malformed and file.malformed < _MALFORMED_KEPT:
         MalformedLine.objects.bulk_create(
             [
                 MalformedLine(raw_file=file, line=line, reason=reason[:80], agent_version=batch.agent_version)
@@ -296,11 +345,10 @@ def _write_malformed(file: RawFile, batch: Batch) -> None:
         )
 
 
-def _move_cursor(file: RawFile, batch: Batch, stored_bytes: int) -> None:
+def _move_cursor(file: RawFile, batch: Batch, piece: Piece) -> None:
     _rehash(file, batch.data)
     file.bytes += len(batch.data)
     file.lines += batch.newlines
-    file.stored_bytes = stored_bytes
     file.open_line = batch.open_line
     file.parser_state = msgspec.json.encode(batch.state).decode()
     file.last_at = batch.last_at
@@ -308,11 +356,16 @@ def _move_cursor(file: RawFile, batch: Batch, stored_bytes: int) -> None:
     file.parsed += batch.parsed
     file.skipped += batch.skipped
     file.malformed += len(batch.malformed)
+    if piece.watermark is not None and len(batch.data) == len(piece.data):
+        file.watermark = msgspec.json.encode(piece.watermark).decode()
+    if piece.found is not None and piece.found.form == "lines" and file.bytes >= piece.found.size:
+        _remember_source(file, piece.found)
+    sql.execute(SAVE_CURSOR, [getattr(file, column) for column in CURSOR_COLUMNS] + [file.pk])
 
 
 def _rehash(file: RawFile, data: bytes) -> None:
     """Keep the hashes of the first and last 4,096 bytes ingested (definitions: tail / head hash)."""
-    short = 0 < file.bytes and min(file.bytes, len(data)) < HASHED_BYTES
+    short = file.bytes > 0 and min(file.bytes, len(data)) < HASHED_BYTES
     joined = _last_bytes(file) + data if short else data
     if file.bytes < HASHED_BYTES:
         file.head_sha256 = hashlib.sha256(joined[:HASHED_BYTES]).hexdigest()

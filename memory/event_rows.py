@@ -4,6 +4,7 @@ Definitions, owner place: the place whose file stem is the record's session id, 
 generation, line). Session and order follow it, so that the order in which files arrive cannot matter.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -36,51 +37,80 @@ OWNERS = """
 PLACE_ID = "SELECT id FROM event_place WHERE event = ? AND raw_file_id = ? AND line = ?"
 MOVE_EVENT = "UPDATE event SET owner = ?, session_id = ?, ordinal = ? WHERE id = ?"
 
+Context = tuple[str, str, str, str]
 # Smaller owns: not the session's own file, then path, generation and line.
 Rank = tuple[bool, str, int, int]
 
 
+class Addition(NamedTuple):
+    """A stretch of one raw file that is being written."""
+
+    file: RawFile
+    batch: Batch
+
+
+class Sight(NamedTuple):
+    """An event as one line of one file shows it, and the key of the session that this place puts it in."""
+
+    file: RawFile
+    prepared: PreparedEvent
+    session: int
+
+    @property
+    def rank(self) -> Rank:
+        """The order in which places of one event own it."""
+        return (not self.prepared.event.home, self.file.logical_path, self.file.generation, self.prepared.line)
+
+
 class Owner(NamedTuple):
-    """An event that is there already, the session it is in and the rank of the place that put it there."""
+    """An event that is there, the session it is in and the rank of the place that put it there."""
 
     key: int
     session: int
     rank: Rank
 
 
-def write(file: RawFile, batch: Batch) -> int:
-    """Write what a batch says inside the caller's transaction; returns how many events were new."""
-    session_ids = _ensure_sessions(file, batch.events)
-    owners = _owners({prepared.event.event_id for prepared in batch.events})
-    fresh: dict[str, PreparedEvent] = {}
-    again: list[PreparedEvent] = []
-    for prepared in batch.events:
-        name = prepared.event.event_id
+def write(additions: Collection[Addition]) -> list[int]:
+    """Write what stretches say inside the caller's transaction; returns how many events of each were new."""
+    sights = _sights(additions)
+    owners = _owners({sight.prepared.event.event_id for sight in sights})
+    fresh: dict[str, Sight] = {}
+    again: list[Sight] = []
+    for sight in sights:
+        name = sight.prepared.event.event_id
         if name in owners or name in fresh:
-            again.append(prepared)
+            again.append(sight)
         else:
-            fresh[name] = prepared
-    keys = dict(zip(fresh, _take_keys(file, len(fresh)), strict=True))
-    _insert(file, fresh, keys, session_ids)
-    sessions.add(_facts(file, fresh, session_ids))
-    owners |= {name: _first_owner(file, fresh[name], key, session_ids) for name, key in keys.items()}
-    moved = _add_places(file, again, owners, session_ids)
-    sessions.write_titles(file, batch.titles)
+            fresh[name] = sight
+    keys = _take_keys(additions, fresh)
+    _insert(fresh, keys)
+    sessions.add(_visible_by_session(fresh))
+    moved = _add_places(again, owners | _owners_of_fresh(again, fresh, keys)) if again else set()
+    titled = set()
+    for file, batch in additions:
+        sessions.write_titles(file, batch.titles)
+        titled |= sessions.owning(batch.titles, file.source)
     sessions.rebuild(moved)
-    sessions.retitle(sessions.owning(batch.titles, file.source) | sessions.titled_by(fresh) | moved)
-    return len(fresh)
+    sessions.retitle(titled | sessions.titled_by(fresh) | moved)
+    return _count_by_file(additions, fresh)
 
 
-def _session_name(file: RawFile, prepared: PreparedEvent) -> str:
-    return event_id(file.source, prepared.event.session)
+def _sights(additions: Iterable[Addition]) -> list[Sight]:
+    return [
+        Sight(file, prepared, keys[prepared.event.session])
+        for file, batch in additions
+        for keys in [_session_keys(file, batch.events)]
+        for prepared in batch.events
+    ]
 
 
-def _ensure_sessions(file: RawFile, events: Iterable[PreparedEvent]) -> dict[str, int]:
-    wanted = {}
-    for prepared in events:
-        parent = prepared.event.parent
-        wanted[_session_name(file, prepared)] = event_id(file.source, parent) if parent else ""
-    return sessions.ensure(file.source, wanted)
+def _session_keys(file: RawFile, events: Iterable[PreparedEvent]) -> dict[str, int]:
+    """Return the key of each session that events name, by the agent's own session id."""
+    parents = {prepared.event.session: prepared.event.parent for prepared in events}
+    names = {native: event_id(file.source, native) for native in parents}
+    wanted = {names[native]: event_id(file.source, parent) if parent else "" for native, parent in parents.items()}
+    keys = sessions.ensure(file.source, wanted) if wanted else {}
+    return {native: keys[name] for native, name in names.items()}
 
 
 def _owners(names: Collection[str]) -> dict[str, Owner]:
@@ -90,22 +120,33 @@ def _owners(names: Collection[str]) -> dict[str, Owner]:
     return found
 
 
-def _rank(file: RawFile, prepared: PreparedEvent) -> Rank:
-    return (not prepared.event.home, file.logical_path, file.generation, prepared.line)
+def _owners_of_fresh(again: Iterable[Sight], fresh: Mapping[str, Sight], keys: Mapping[str, int]) -> dict[str, Owner]:
+    """Return the owners of events that are new, but stand more than once in what is being written."""
+    names = {sight.prepared.event.event_id for sight in again} & fresh.keys()
+    return {name: Owner(keys[name], fresh[name].session, fresh[name].rank) for name in names}
 
 
-def _first_owner(file: RawFile, prepared: PreparedEvent, key: int, session_ids: Mapping[str, int]) -> Owner:
-    return Owner(key, session_ids[_session_name(file, prepared)], _rank(file, prepared))
+def _count_by_file(additions: Iterable[Addition], fresh: Mapping[str, Sight]) -> list[int]:
+    counts: dict[int, int] = defaultdict(int)
+    for sight in fresh.values():
+        counts[sight.file.pk] += 1
+    return [counts[file.pk] for file, _ in additions]
 
 
-def _take_keys(file: RawFile, count: int) -> range:
-    """Take keys from the file's reserve, or a new reserve at the end where it runs out."""
-    if file.end_key - file.next_key < count:
-        free = first_free_key()
-        file.next_key, file.end_key = free, free + max(count, _KEYS_AT_ONCE)
-    start = file.next_key
-    file.next_key += count
-    return range(start, file.next_key)
+def _take_keys(additions: Iterable[Addition], fresh: Mapping[str, Sight]) -> dict[str, int]:
+    """Give new events keys from their file's reserve, or a new reserve at the end where it runs out."""
+    counts = _count_by_file(additions, fresh)
+    free = 0
+    for (file, _), count in zip(additions, counts, strict=True):
+        if file.end_key - file.next_key < count:
+            free = free or first_free_key()
+            file.next_key, file.end_key = free, free + max(count, _KEYS_AT_ONCE)
+            free = file.end_key
+    keys = {}
+    for name, (file, *_) in fresh.items():
+        keys[name] = file.next_key
+        file.next_key += 1
+    return keys
 
 
 def first_free_key() -> int:
@@ -113,101 +154,77 @@ def first_free_key() -> int:
     return max(RawFile.objects.aggregate(end=Max("end_key"))["end"] or 0, 1)
 
 
-def _insert(
-    file: RawFile, fresh: Mapping[str, PreparedEvent], keys: Mapping[str, int], session_ids: Mapping[str, int]
-) -> None:
+def _insert(fresh: Mapping[str, Sight], keys: Mapping[str, int]) -> None:
+    """Insert new events in the order of their keys: FTS5 flushes its hash whenever a key goes back."""
     contexts = _contexts(fresh.values())
-    inserted = sql.insert(
-        INSERT_EVENTS,
-        (
-            (
-                keys[name],
-                name,
-                event.kind,
-                event.role,
-                prepared.at,
-                prepared.inferred,
-                event.sub_agent,
-                event.tool,
-                prepared.text,
-                prepared.digest,
-                contexts[_context(prepared)],
-                file.pk,
-                prepared.line,
-                event.home,
-                session_ids[_session_name(file, prepared)],
-                prepared.ordinal,
-            )
-            for name, prepared in fresh.items()
-            if (event := prepared.event)
-        ),
-    )
+    in_order = sorted(fresh.items(), key=lambda item: keys[item[0]])
+    inserted = sql.insert(INSERT_EVENTS, [_event_row(keys[name], sight, contexts) for name, sight in in_order])
     # The append-only trigger drops a row whose key is taken without a word; a key must never be taken.
-    assert inserted == len(fresh), f"{len(fresh) - inserted} events of {file.logical_path} met a key in use"
-    sql.insert(INSERT_FILES, ((keys[name], path) for name, e in fresh.items() for path in e.event.files))
-    sql.insert(INSERT_GRAMS, ((keys[name], e.grams) for name, e in fresh.items() if e.grams))
+    assert inserted == len(fresh), f"{len(fresh) - inserted} events met a key in use"
+    events = [(keys[name], sight.prepared) for name, sight in in_order]
+    sql.insert(INSERT_FILES, [(key, path) for key, prepared in events for path in prepared.event.files])
+    sql.insert(INSERT_GRAMS, [(key, prepared.grams) for key, prepared in events if prepared.grams])
 
 
-def _context(prepared: PreparedEvent) -> tuple[str, str, str, str]:
+def _event_row(key: int, sight: Sight, contexts: Mapping[Context, int]) -> sql.Row:
+    file, prepared, session = sight
+    event = prepared.event
+    return (
+        key,
+        event.event_id,
+        event.kind,
+        event.role,
+        prepared.at,
+        prepared.inferred,
+        event.sub_agent,
+        event.tool,
+        prepared.text,
+        prepared.digest,
+        contexts[_context(prepared)],
+        file.pk,
+        prepared.line,
+        event.home,
+        session,
+        prepared.ordinal,
+    )
+
+
+def _context(prepared: PreparedEvent) -> Context:
     event = prepared.event
     return (event.cwd, event.branch, event.model, event.agent_version)
 
 
-def _contexts(events: Iterable[PreparedEvent]) -> dict[tuple[str, str, str, str], int]:
-    wanted = {_context(prepared) for prepared in events}
-    sql.insert(INSERT_CONTEXTS, wanted)
-    return {context: int(sql.rows(CONTEXT_ID, context)[0][0]) for context in wanted}
+def _contexts(sights: Iterable[Sight]) -> dict[Context, int]:
+    wanted = {_context(sight.prepared) for sight in sights}
+    sql.insert(INSERT_CONTEXTS, sorted(wanted))
+    return {context: int(str(sql.rows(CONTEXT_ID, context)[0][0])) for context in wanted}
 
 
-def _facts(
-    file: RawFile, fresh: Mapping[str, PreparedEvent], session_ids: Mapping[str, int]
-) -> list[sessions.EventFacts]:
-    """What the sessions learn from new events; one that arrives excluded teaches nothing (invariant 2)."""
+def _visible_by_session(fresh: Mapping[str, Sight]) -> dict[int, list[PreparedEvent]]:
+    """Group new events by session; one that arrives excluded teaches its session nothing (invariant 2)."""
     excluded = {name for (name,) in sql.rows_in(EXCLUDED, list(fresh))}
-    return [
-        sessions.EventFacts(
-            session=session_ids[_session_name(file, prepared)],
-            at=prepared.at,
-            ordinal=prepared.ordinal,
-            kind=prepared.event.kind,
-            role=prepared.event.role,
-            sub_agent=prepared.event.sub_agent,
-            cwd=prepared.event.cwd,
-            branch=prepared.event.branch,
-            text=prepared.text,
-        )
-        for name, prepared in fresh.items()
-        if name not in excluded
-    ]
+    grouped: dict[int, list[PreparedEvent]] = defaultdict(list)
+    for name, sight in fresh.items():
+        if name not in excluded:
+            grouped[sight.session].append(sight.prepared)
+    return grouped
 
 
-def _add_places(
-    file: RawFile, again: Iterable[PreparedEvent], owners: dict[str, Owner], session_ids: Mapping[str, int]
-) -> set[int]:
+def _add_places(again: list[Sight], owners: dict[str, Owner]) -> set[int]:
     """Write further places; returns the sessions that lost or gained an event because one of them owns it."""
-    again = list(again)
-    sql.insert(
-        INSERT_PLACES,
-        (
-            (
-                owners[e.event.event_id].key,
-                file.pk,
-                e.line,
-                e.event.home,
-                session_ids[_session_name(file, e)],
-                e.ordinal,
-            )
-            for e in again
-        ),
-    )
+    sql.insert(INSERT_PLACES, [_place_row(owners[sight.prepared.event.event_id].key, sight) for sight in again])
     moved: set[int] = set()
-    for prepared in again:
-        owner = owners[prepared.event.event_id]
-        rank = _rank(file, prepared)
-        if rank < owner.rank:
-            session = session_ids[_session_name(file, prepared)]
-            place = sql.rows(PLACE_ID, (owner.key, file.pk, prepared.line))[0][0]
-            sql.execute(MOVE_EVENT, (place, session, prepared.ordinal, owner.key))
-            owners[prepared.event.event_id] = Owner(owner.key, session, rank)
-            moved |= {owner.session, session}
+    for sight in again:
+        name = sight.prepared.event.event_id
+        owner = owners[name]
+        if sight.rank < owner.rank:
+            place = sql.rows(PLACE_ID, (owner.key, sight.file.pk, sight.prepared.line))[0][0]
+            sql.execute(MOVE_EVENT, (place, sight.session, sight.prepared.ordinal, owner.key))
+            owners[name] = Owner(owner.key, sight.session, sight.rank)
+            moved |= {owner.session, sight.session}
     return moved
+
+
+def _place_row(key: int, sight: Sight) -> sql.Row:
+    file, prepared, session = sight
+    return (key, file.pk, prepared.line, prepared.event.home, session, prepared.ordinal)

@@ -1,16 +1,23 @@
 """The store's home directory: what lies where, private to the owner, and the locks processes share there."""
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 from django.conf import settings
 from filelock import FileLock, Timeout
 
 from memory.errors import OriginError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+# The path and the open file whose shared lock says that this process uses the store.
+_attached: dict[str, Any] = {}
 # Locks are held for one batch, so many raw files can share few lock files without waiting long.
 _LOCK_FILES = 64
 
@@ -51,31 +58,55 @@ def lock(name: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def raw_file_lock(raw_file_id: int, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock of one raw file for one batch; yields False at once where `wait` is off and another has it."""
-    path = home() / "locks" / f"raw-{raw_file_id % _LOCK_FILES}.lock"
-    file_lock = FileLock(path, mode=0o600, timeout=-1 if wait else 0)
-    try:
-        file_lock.acquire()
-    except Timeout:
-        yield False
+class RawFileLocks:
+    """The locks of the raw files that one batch reads; all are let go when the block ends."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, FileLock] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file_lock in self._held.values():
+            file_lock.release()
+
+    def take(self, raw_file_id: int, *, wait: bool) -> bool:
+        """Lock one raw file; False at once where `wait` is off and another process has it."""
+        number = raw_file_id % _LOCK_FILES
+        if number in self._held:
+            return True
+        file_lock = FileLock(home() / "locks" / f"raw-{number}.lock", mode=0o600, timeout=-1 if wait else 0)
+        try:
+            file_lock.acquire()
+        except Timeout:
+            return False
+        self._held[number] = file_lock
+        return True
+
+
+def attach() -> None:
+    """Let other processes know, for as long as this one lives, that the store is in use."""
+    path = home() / "locks" / "attached"
+    if fcntl is None or _attached.get("path") == path:
         return
+    file = path.open("ab")
+    fcntl.flock(file, fcntl.LOCK_SH)
+    _attached.update(path=path, file=file)
+
+
+def alone() -> bool:
+    """True where no other process is attached to the store; never where the system cannot tell."""
+    file = _attached.get("file")
+    if fcntl is None or file is None:
+        return False
     try:
-        yield True
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
     finally:
-        file_lock.release()
-
-
-@contextmanager
-def disk_errors_explained() -> Iterator[None]:
-    """Turn a full disk, a lost directory or a broken database into an `OriginError` that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise OriginError(f"Origin could not write to {home()}: {error.strerror or error}. Nothing was lost.") from error
-    except sqlite3.Error as error:
-        raise OriginError(f"The database in {home()} could not be used: {error}.") from error
+        fcntl.flock(file, fcntl.LOCK_SH)
+    return True
 
 
 def private(path: Path) -> None:

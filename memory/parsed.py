@@ -76,9 +76,9 @@ ParseLine = Callable[[Line, State], ParsedLine]
 
 
 def event_id(source: str, key: str, suffix: str = "") -> str:
-    """`<source>:<key><suffix>`, the key's characters outside `[A-Za-z0-9._:/+-]` percent-encoded (definitions: event id).
+    """Return `<source>:<key><suffix>`, characters of the key outside `[A-Za-z0-9._:/+-]` percent-encoded.
 
-    `suffix` is empty, `#<block index>` or `#result`.
+    Definitions: event id. `suffix` is empty, `#<block index>` or `#result`.
     """
     if _UNSAFE.search(key):
         key = quote(key, safe="._:/+-", errors="replace")

@@ -1,23 +1,28 @@
 """Sessions: what their visible events add up to, kept up with every append and rebuilt where events move or hide."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from memory import sql
-from memory.batch import PlacedTitle
+from memory.batch import PlacedTitle, PreparedEvent
 from memory.models import RawFile, Session, SessionTitle
-from memory.parsed import event_id
+from memory.parsed import ParsedEvent, event_id
 from memory.projects import project_of
 from memory.text import cjk_bigrams, one_line
 
 PROMPT_LIMIT = 300
+PROMPT_READ = 2_000
 TITLE_LIMIT = 200
 SHOWN_PROMPT = 100
 
 # Definitions, session title: the first of these that a session has names it.
 TITLE_ORDER = ("custom", "agent-name", "ai", "summary")
 
+KEYS = "SELECT session_id, id, parent FROM session WHERE session_id IN ({marks})"
+COUNTED = (
+    *("events", "messages", "tool_calls", "first_at", "last_at", "head_at", "head_ordinal", "cwd", "branch"),
+    *("project", "prompt_at", "prompt_ordinal", "first_prompt", "grams"),
+)
+SAVE = f"UPDATE session SET {', '.join(f'{column} = ?' for column in COUNTED)} WHERE id = ?"
 COUNTS = """
     SELECT count(*), coalesce(sum(kind = 'message'), 0), coalesce(sum(kind = 'tool_call'), 0),
         coalesce(min(at), ''), coalesce(max(at), '')
@@ -25,8 +30,8 @@ COUNTS = """
 HEAD = """
     SELECT e.at, e.ordinal, c.cwd, c.branch FROM visible_event e JOIN event_context c ON c.id = e.context_id
     WHERE e.session_id = ? AND c.cwd <> '' ORDER BY e.at, e.ordinal, c.cwd, c.branch LIMIT 1"""
-PROMPT = """
-    SELECT e.at, e.ordinal, substr(e.text, 1, 2000) FROM visible_event e
+PROMPT = f"""
+    SELECT e.at, e.ordinal, substr(e.text, 1, {PROMPT_READ}) FROM visible_event e
     WHERE e.session_id = ? AND e.kind = 'message' AND e.role = 'user' AND (? OR NOT e.sub_agent)
     ORDER BY e.at, e.ordinal, e.text LIMIT 1"""
 # A title found through its leaf counts only while that record is visible: invariant 2.
@@ -40,23 +45,11 @@ TITLES = """
     WHERE t.leaf <> '' AND EXISTS (
         SELECT 1 FROM visible_event e WHERE e.session_id = ?
         AND (e.event_id = t.leaf OR (e.event_id > t.leaf || '#' AND e.event_id < t.leaf || '$')))"""
+TITLED = "SELECT id, session_id, title, first_prompt FROM session WHERE id IN ({marks})"
+RETITLE = "UPDATE session SET title = ?, grams = ? WHERE id = ?"
 LEAF_OWNERS = """
     SELECT DISTINCT session_id FROM visible_event WHERE event_id = ? OR (event_id > ? || '#' AND event_id < ? || '$')"""
 TITLED_LEAVES = "SELECT DISTINCT leaf FROM session_title WHERE leaf IN ({marks})"
-
-
-class EventFacts(NamedTuple):
-    """What a session learns from one new visible event."""
-
-    session: int
-    at: str
-    ordinal: int
-    kind: str
-    role: str
-    sub_agent: bool
-    cwd: str
-    branch: str
-    text: str
 
 
 def ensure(source: str, wanted: Mapping[str, str]) -> dict[str, int]:
@@ -64,42 +57,65 @@ def ensure(source: str, wanted: Mapping[str, str]) -> dict[str, int]:
 
     `wanted` maps session ids to the id of their parent, or to the empty string.
     """
-    rows = [Session(session_id=name, source=source, parent=parent) for name, parent in wanted.items()]
-    Session.objects.bulk_create(rows, ignore_conflicts=True)
-    keys = dict(Session.objects.filter(session_id__in=wanted).values_list("session_id", "id"))
-    for name, parent in wanted.items():
-        if parent and Session.objects.filter(session_id=name, parent="").update(parent=parent):
-            rebuild([keys[name]])
-    return keys
+    held = _held(wanted)
+    if missing := wanted.keys() - held:
+        rows = [Session(session_id=name, source=source, parent=wanted[name]) for name in missing]
+        Session.objects.bulk_create(rows, ignore_conflicts=True)
+        held = _held(wanted)
+    for name, (key, parent) in held.items():
+        if wanted[name] and not parent:
+            Session.objects.filter(id=key).update(parent=wanted[name])
+            rebuild([key])
+    return {name: key for name, (key, _) in held.items()}
 
 
-def add(facts: Iterable[EventFacts]) -> None:
-    """Add new visible events to their sessions."""
-    by_session: dict[int, list[EventFacts]] = defaultdict(list)
-    for fact in facts:
-        by_session[fact.session].append(fact)
-    for session in Session.objects.filter(id__in=by_session):
-        _count(session, by_session[session.pk])
-        _find_head(session, by_session[session.pk])
-        _find_prompt(session, by_session[session.pk])
-        session.save()
+def _held(names: Collection[str]) -> dict[str, tuple[int, str]]:
+    return {str(name): (int(str(key)), str(parent)) for name, key, parent in sql.rows_in(KEYS, list(names))}
 
 
-def _count(session: Session, facts: list[EventFacts]) -> None:
-    session.events += len(facts)
-    session.messages += sum(fact.kind == "message" for fact in facts)
-    session.tool_calls += sum(fact.kind == "tool_call" for fact in facts)
-    first, last = min(fact.at for fact in facts), max(fact.at for fact in facts)
+def add(events: Mapping[int, list[PreparedEvent]]) -> None:
+    """Add new visible events to their sessions, given by the sessions' keys."""
+    for session in Session.objects.filter(id__in=events):
+        new = events[session.pk]
+        _count(session, new)
+        _find_head(session, new)
+        _find_prompt(session, new)
+        _save(session)
+
+
+def _count(session: Session, new: list[PreparedEvent]) -> None:
+    session.events += len(new)
+    session.messages += sum(prepared.event.kind == "message" for prepared in new)
+    session.tool_calls += sum(prepared.event.kind == "tool_call" for prepared in new)
+    first, last = min(prepared.at for prepared in new), max(prepared.at for prepared in new)
     session.first_at = min(session.first_at or first, first)
     session.last_at = max(session.last_at, last)
 
 
-def _find_head(session: Session, facts: list[EventFacts]) -> None:
-    placed = [(fact.at, fact.ordinal, fact.cwd, fact.branch) for fact in facts if fact.cwd]
+def _find_head(session: Session, new: list[PreparedEvent]) -> None:
+    placed = [(p.at, p.ordinal, p.event.cwd, p.event.branch) for p in new if p.event.cwd]
     if session.cwd:
         placed.append((session.head_at, session.head_ordinal, session.cwd, session.branch))
-    if placed:
+    if placed and min(placed)[:2] != (session.head_at, session.head_ordinal):
         _set_head(session, *min(placed))
+
+
+def _find_prompt(session: Session, new: list[PreparedEvent]) -> None:
+    prompts = [(p.at, p.ordinal, p.text[:PROMPT_READ]) for p in new if _is_prompt(session, p.event)]
+    if not prompts:
+        return
+    at, ordinal, text = min(prompts)
+    if not session.first_prompt or (at, ordinal) < (session.prompt_at, session.prompt_ordinal):
+        _set_prompt(session, at, ordinal, text)
+
+
+def _is_prompt(session: Session, event: ParsedEvent) -> bool:
+    """True for the person's own words, or in a sub-agent's session for what it was asked."""
+    return event.kind == "message" and event.role == "user" and (bool(session.parent) or not event.sub_agent)
+
+
+def _save(session: Session) -> None:
+    sql.execute(SAVE, [*(getattr(session, column) for column in COUNTED), session.pk])
 
 
 def _set_head(session: Session, at: str, ordinal: int, cwd: str, branch: str) -> None:
@@ -107,20 +123,8 @@ def _set_head(session: Session, at: str, ordinal: int, cwd: str, branch: str) ->
     session.project = project_of(cwd)
 
 
-def _find_prompt(session: Session, facts: list[EventFacts]) -> None:
-    prompts = [
-        (fact.at, fact.ordinal, one_line(fact.text[:2000], PROMPT_LIMIT))
-        for fact in facts
-        if fact.kind == "message" and fact.role == "user" and (session.parent or not fact.sub_agent)
-    ]
-    if session.first_prompt:
-        prompts.append((session.prompt_at, session.prompt_ordinal, session.first_prompt))
-    if prompts:
-        _set_prompt(session, *min(prompts))
-
-
 def _set_prompt(session: Session, at: str, ordinal: int, text: str) -> None:
-    session.prompt_at, session.prompt_ordinal, session.first_prompt = at, ordinal, text
+    session.prompt_at, session.prompt_ordinal, session.first_prompt = at, ordinal, one_line(text, PROMPT_LIMIT)
     session.grams = _grams(session)
 
 
@@ -140,8 +144,8 @@ def rebuild(keys: Collection[int]) -> None:
         session.events, session.messages, session.tool_calls, session.first_at, session.last_at = counts
         _set_head(session, *(sql.rows(HEAD, (session.pk,)) or [("", 0, "", "")])[0])
         prompt = (sql.rows(PROMPT, (session.pk, bool(session.parent))) or [("", 0, "")])[0]
-        _set_prompt(session, prompt[0], prompt[1], one_line(prompt[2], PROMPT_LIMIT))
-        session.save()
+        _set_prompt(session, *prompt)
+        _save(session)
 
 
 def rebuild_all() -> None:
@@ -191,10 +195,14 @@ def titled_by(event_ids: Iterable[str]) -> set[int]:
 
 def retitle(keys: Collection[int]) -> None:
     """Work out the titles that agents gave sessions: the best kind, and of one kind the last."""
-    for session in Session.objects.filter(id__in=keys):
-        found = sql.rows(TITLES, (session.session_id, session.pk))
-        best = min(found, key=lambda row: TITLE_ORDER.index(str(row[0])), default=None)
-        same_kind = [row for row in found if best and row[0] == best[0]]
-        session.title = str(max(same_kind, key=lambda row: row[2:])[1]) if same_kind else ""
-        session.grams = _grams(session)
-        session.save(update_fields=["title", "grams"])
+    for key, name, title, prompt in sql.rows_in(TITLED, list(keys)):
+        given = _given_title(str(name), int(str(key)))
+        if given != title:
+            sql.execute(RETITLE, (given, cjk_bigrams(f"{given}\n{prompt}"), key))
+
+
+def _given_title(session_id: str, key: int) -> str:
+    found = sql.rows(TITLES, (session_id, key))
+    best = min(found, key=lambda row: TITLE_ORDER.index(str(row[0])), default=None)
+    same_kind = [row for row in found if best and row[0] == best[0]]
+    return str(max(same_kind, key=lambda row: row[2:])[1]) if same_kind else ""

@@ -22,6 +22,7 @@ def open_store() -> None:
     Raises `OriginError` where the home cannot be used, the database is damaged or a newer Origin wrote it.
     """
     home.create()
+    home.attach()
     if _pending():
         with home.lock("migrate"):
             if _pending():
