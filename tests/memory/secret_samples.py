@@ -38,10 +38,15 @@ def checked(prefix: str, length: int) -> str:
     return prefix + body + base62_crc32(body)
 
 
+def encoded(value: dict[str, str]) -> str:
+    """Return a JSON object as a part of a token."""
+    return urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
 def jwt(header: dict[str, str], *, parts: int = 3) -> str:
     """Return a token in JOSE's compact form: three parts when signed, five when encrypted."""
-    encoded = urlsafe_b64encode(json.dumps(header, separators=(",", ":")).encode()).decode().rstrip("=")
-    return ".".join([encoded, *(fill(WORD, 43, seed) for seed in range(parts - 1))])
+    claims = encoded({"sub": "1234567890", "name": "Somebody"})
+    return ".".join([encoded(header), claims, *(fill(WORD, 43, seed) for seed in range(parts - 2))])
 
 
 def key_block(label: str, *, newline: str = "\n", end: bool = True) -> str:
