@@ -12,7 +12,7 @@ Read = Callable[[re.Match[str]], Span | None]
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-# What a mask starts with: no pattern below may match across one, so that masking twice is masking once.
+# What a mask starts with: no pattern below may match inside one, so that masking comes to an end.
 MASK = "[secret:"
 # A secret shorter than this shows none of itself: four of eight characters would be half of it.
 _SHOWN_FROM = 16
@@ -39,9 +39,13 @@ def mask(text: str) -> str:
 
     Never shows more than the last four characters of a secret, nor any of one under 16; masking twice changes nothing.
     """
-    findings = find(text)
-    if not findings:
-        return text
+    # More than once, since a mask may part a token from a word that it hung on to, and so uncover it.
+    while findings := find(text):
+        text = _masked(text, findings)
+    return text
+
+
+def _masked(text: str, findings: list[Finding]) -> str:
     pieces: list[str] = []
     at = 0
     for finding in findings:
@@ -158,8 +162,7 @@ _KEY_BODY = re.compile(
     r"(?:\\[nrtu]|[^A-Za-z/=]){0,80}+"
     r"(?:[A-Z][A-Za-z-]{2,20}: |[0-9A-Za-z+/=]{32}|[0-9A-Za-z+/=]{6,31}+(?=[\"']?(?:\\[nr]|[\r\n]|-----END|\Z)))"
 )
-# A word that hangs on to the last hyphen goes with the block: what stands there could be a token once they are gone.
-_KEY_END = re.compile(rf"-----END [0-9A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----[{_WORD}]{{0,65536}}+")
+_KEY_END = re.compile(r"-----END [0-9A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]{0,250}\}|\$[A-Z_][0-9A-Z_]{0,250}|\$pass(?:word)?|\{[^}]{0,250}\}|%s|%\([a-z_]{1,250}\)s"
     r"|[*.xX\u2022\u2026]{3,256}|(?i:(?:your[-_]?)?(?:pass|passwd|password|pwd|secret|token|x-oauth-basic))"
@@ -168,7 +171,7 @@ _PLACEHOLDER = re.compile(
 
 # The table. Every pattern begins with a literal, by which the engine finds its places. A token may start only where no
 # word character stands before it, and its run of word characters is taken whole (possessive): so each character is
-# looked at a bounded number of times, however the text was made, and masking one secret never uncovers another.
+# looked at a bounded number of times, however the text was made.
 
 
 def _start(prefix: str) -> str:
