@@ -112,7 +112,7 @@ def test_a_source_that_cannot_be_read_fails_the_run_after_printing_the_rest(stor
     folder.chmod(0o700)
     assert done.returncode == 1
     assert done.stdout.startswith("source")
-    assert done.stderr == f"claude-code could not be read ({folder}: Permission denied).\n"
+    assert done.stderr == f"claude-code: {folder} could not be read: Permission denied.\n"
 
 
 def test_a_file_that_cannot_be_read_is_one_line_and_no_failure(store: Path, agent_home: AgentHome) -> None:

@@ -120,5 +120,4 @@ def _problems(report: Report) -> Iterator[str]:
 
 
 def _failure(report: Report) -> str:
-    failed = [f"{name} could not be read ({did.failed})" for name, did in report.sources.items() if did.failed]
-    return "; ".join(failed) + "."
+    return "\n".join(f"{name}: {did.failed}" for name, did in report.sources.items() if did.failed)
