@@ -10,6 +10,11 @@ def main() -> None:
     """Run the command named on the command line, with everything it creates private to the owner."""
     os.umask(0o077)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "origin_site.settings")
+    if sys.argv[1:2] == ["mcp"]:
+        # Agents wait for this one: it answers its first request before Django is loaded.
+        from replication.stdio import serve_arguments
+
+        serve_arguments(sys.argv[2:])
     if sys.argv[1:] in ([], ["help"], ["-h"], ["--help"]):
         print(overview(os.path.basename(sys.argv[0])))
     elif sys.argv[1:] in (["version"], ["--version"]):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_django.plugin import DjangoDbBlocker
 
 from memory import tools
-from memory.errors import InvalidInput
+from memory.errors import InvalidInput, NotFound
 from memory.scope import EVERYTHING
 from memory.shapes import MIN_TOKENS
 from memory.store import open_store
@@ -86,7 +86,7 @@ def test_an_answer_keeps_its_budget_and_so_does_every_page_after_it(
     for _ in range(4):
         try:
             text = tools.call(name, arguments, EVERYTHING, UTC)
-        except tools.NotFound:
+        except NotFound:
             assert name != "search"
             return
         except InvalidInput as error:
