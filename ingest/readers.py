@@ -181,7 +181,7 @@ def _open(file: SourceFile) -> BinaryIO:
     stream = Path(file.path).open("rb")  # noqa: SIM115 - LineReader.close does it
     if file.form == "lines":
         return stream
-    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=True)  # type: ignore[return-value]
+    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=True)
 
 
 def _hex(data: bytes) -> str:
@@ -200,5 +200,3 @@ def _errors_named(path: str) -> Iterator[None]:
         raise Unreadable(f"{path} could not be decompressed: {error}.") from error
     except sqlite3.Error as error:
         raise Unreadable(f"The database {path} could not be read: {error}.") from error
-
-

@@ -119,7 +119,7 @@ FRAME_DIGESTS = "SELECT raw_offset, raw_length, sha256 FROM raw_frame WHERE raw_
 
 def known(source: str) -> dict[str, Known]:
     """Return every file known of a source of this store, by logical path, in its newest generation."""
-    return {str(path): Known(*fields) for path, *fields in sql.rows(KNOWN, (source,))}  # type: ignore[arg-type]
+    return {str(path): Known(*fields) for path, *fields in sql.rows(KNOWN, (source,))}
 
 
 def new_generation(key: RawKey, origin: Origin) -> Cursor:
@@ -161,7 +161,7 @@ def _cursor(file: RawFile) -> Cursor:
 
 def frame_digests(raw_file_id: int) -> list[tuple[int, int, bytes]]:
     """Return (offset, length, SHA-256) of every ingested stretch of a raw file, in order."""
-    return [(int(a), int(b), bytes(c)) for a, b, c in sql.rows(FRAME_DIGESTS, (raw_file_id,))]  # type: ignore[arg-type]
+    return [(int(a), int(b), bytes(c)) for a, b, c in sql.rows(FRAME_DIGESTS, (raw_file_id,))]
 
 
 def check_mirrors_known() -> None:
@@ -288,7 +288,7 @@ def _check_positions(pieces: list[tuple[Piece, RawFile]]) -> None:
     """Read the cursors again under the write lock: another process may have moved them since."""
     rows = {row[0]: row[1:] for row in sql.rows_in(POSITIONS, [file.pk for _, file in pieces])}
     for piece, file in pieces:
-        file.bytes, file.next_key, file.end_key = (int(str(value)) for value in rows[file.pk])
+        file.bytes, file.next_key, file.end_key = (int(value) for value in rows[file.pk])
         _check_offset(file, piece.offset)
 
 

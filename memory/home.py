@@ -1,6 +1,7 @@
 """The store's home directory: what lies where, private to the owner, and the locks processes share there."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,8 @@ from filelock import FileLock, Timeout
 
 from memory.errors import OriginError
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 # The path and the open file whose shared lock says that this process uses the store.
 _attached: dict[str, Any] = {}
@@ -88,7 +87,7 @@ class RawFileLocks:
 def attach() -> None:
     """Let other processes know, for as long as this one lives, that the store is in use."""
     path = home() / "locks" / "attached"
-    if fcntl is None or _attached.get("path") == path:
+    if sys.platform == "win32" or _attached.get("path") == path:
         return
     file = path.open("ab")
     fcntl.flock(file, fcntl.LOCK_SH)
@@ -98,7 +97,7 @@ def attach() -> None:
 def alone() -> bool:
     """True where no other process is attached to the store; never where the system cannot tell."""
     file = _attached.get("file")
-    if fcntl is None or file is None:
+    if sys.platform == "win32" or file is None:
         return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

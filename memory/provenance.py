@@ -88,7 +88,7 @@ def event(event_id: str, scope: Scope) -> EventDetail:
     key, name, at, inferred, kind, role, sub_agent, tool, text, *rest = found[0]
     cwd, branch, model, agent_version, source, project, session, title, prompt, owner = map(str, rest)
     return EventDetail(
-        key=int(str(key)),
+        key=int(key),
         event_id=str(name),
         at=str(at),
         inferred=bool(inferred),
@@ -106,14 +106,14 @@ def event(event_id: str, scope: Scope) -> EventDetail:
         session=session,
         title=session_title(title, prompt),
         owner=int(owner) if owner != "None" else 0,
-        files=tuple(str(path) for (path,) in sql.rows(FILES, (int(str(key)),))),
+        files=tuple(str(path) for (path,) in sql.rows(FILES, (int(key),))),
     )
 
 
 def places(detail: EventDetail) -> list[Place]:
     """Return every line an event stands in, the one that places it in its session first."""
     found = sql.rows(PLACES, (detail.key, detail.key, detail.owner))
-    return [Place(int(str(a)), str(b), str(c), int(str(d)), int(str(e))) for a, b, c, d, e in found]
+    return [Place(int(a), str(b), str(c), int(d), int(e)) for a, b, c, d, e in found]
 
 
 def withheld(place: Place) -> bool:
@@ -143,7 +143,7 @@ def read_line(raw_file: int, line: int) -> bytes:
 def _frames_holding(raw_file: int, line: int) -> Iterator[tuple[int, bytes]]:
     path = mirror.path_of(str(sql.rows(MIRROR_PATH, (raw_file,))[0][0]))
     for first_line, offset, length, digest in sql.rows(FRAMES, (raw_file, line, line)):
-        data = mirror.read_frame(path, int(str(offset)), int(str(length)))
+        data = mirror.read_frame(path, int(offset), int(length))
         if hashlib.sha256(data).digest() != digest:
             raise OriginError(f"The mirror {path} is damaged: what it holds at byte {offset} is not what was archived.")
-        yield int(str(first_line)), data
+        yield int(first_line), data

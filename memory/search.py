@@ -11,7 +11,7 @@ from memory.json_line import clean_text
 from memory.scope import Scope
 from memory.secrets import mask
 from memory.sessions import session_title
-from memory.sql import Row, Value
+from memory.sql import Result, Value
 from memory.text import cjk_query, cjk_runs, one_line
 
 # So many of the newest matches are ranked; very common words would cost more with every month.
@@ -51,7 +51,8 @@ class Term(NamedTuple):
     cjk: bool
 
 
-class Leg(NamedTuple):
+@dataclass(frozen=True)
+class Leg:
     """One way to find the terms: an expression for the index that ranks, and others that must match too."""
 
     index: str
@@ -154,11 +155,13 @@ def _trigram_leg(terms: Sequence[Term]) -> Leg | None:
     """Substrings of three characters and more; shorter terms by the word and bigram indexes."""
     parts = {
         "message_trigram": " ".join(_quoted(term.text) for term in terms if len(term.text) >= TRIGRAM),
-        "message_words": " ".join(_quoted(t.text) for t in terms if len(t.text) < TRIGRAM and _is_word(t) and not t.cjk),
+        "message_words": " ".join(
+            _quoted(t.text) for t in terms if len(t.text) < TRIGRAM and _is_word(t) and not t.cjk
+        ),
         "message_grams": " ".join(cjk_query(run) for t in terms if len(t.text) < TRIGRAM for run in cjk_runs(t.text)),
     }
     used = [(index, match) for index, match in parts.items() if match]
-    return Leg(*used[0], tuple(used[1:])) if used else None
+    return Leg(used[0][0], used[0][1], tuple(used[1:])) if used else None
 
 
 def _word_leg(index: str, terms: Sequence[Term]) -> Leg | None:
@@ -187,8 +190,8 @@ def _matches(leg: Leg, condition: str, values: Sequence[Value], *, recent: bool)
     return [_match(row) for row in sql.rows(query, [leg.match, *(match for _, match in leg.also), *values])]
 
 
-def _match(row: Row) -> Match:
-    return Match(int(str(row[0])), str(row[1]))
+def _match(row: Result) -> Match:
+    return Match(int(row[0]), str(row[1]))
 
 
 def _merged(lists: Iterable[Iterable[Match]]) -> list[Match]:
@@ -216,7 +219,7 @@ def _hits(keys: Sequence[int], terms: Sequence[Term]) -> tuple[Hit, ...]:
     return tuple(by_key[key] for key in keys)
 
 
-def _hit(row: Row, terms: Sequence[Term]) -> Hit:
+def _hit(row: Result, terms: Sequence[Term]) -> Hit:
     _, event_id, at, kind, role, sub_agent, tool, text, source, project, session, title, prompt = row
     return Hit(
         event_id=str(event_id),

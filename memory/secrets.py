@@ -160,7 +160,8 @@ _WORD, _DIGITS, _HEX = "0-9A-Za-z_-", "0-9A-Za-z", "0-9a-f"
 # PEM or PGP, or key material: a long run, or a short one that ends its line.
 _KEY_BODY = re.compile(
     r"(?:\\[nrtu]|[^A-Za-z/=]){0,80}+"
-    r"(?:[A-Z][A-Za-z-]{2,20}: |[0-9A-Za-z+/=]{32}|[0-9A-Za-z+/=]{6,31}+(?=[\"']?(?:\\[nr]|[\r\n]|-----END|\Z)))"
+    r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|MessageID|Subject): |[0-9A-Za-z+/=]{32}"
+    r"|[0-9A-Za-z+/=]{6,31}+(?=[\"']?(?:\\[nr]|[\r\n]|-----END|\Z)))"
 )
 _KEY_END = re.compile(r"-----END [0-9A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PLACEHOLDER = re.compile(

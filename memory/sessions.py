@@ -70,7 +70,7 @@ def ensure(source: str, wanted: Mapping[str, str]) -> dict[str, int]:
 
 
 def _held(names: Collection[str]) -> dict[str, tuple[int, str]]:
-    return {str(name): (int(str(key)), str(parent)) for name, key, parent in sql.rows_in(KEYS, list(names))}
+    return {str(name): (int(key), str(parent)) for name, key, parent in sql.rows_in(KEYS, list(names))}
 
 
 def add(events: Mapping[int, list[PreparedEvent]]) -> None:
@@ -196,7 +196,7 @@ def titled_by(event_ids: Iterable[str]) -> set[int]:
 def retitle(keys: Collection[int]) -> None:
     """Work out the titles that agents gave sessions: the best kind, and of one kind the last."""
     for key, name, title, prompt in sql.rows_in(TITLED, list(keys)):
-        given = _given_title(str(name), int(str(key)))
+        given = _given_title(str(name), int(key))
         if given != title:
             sql.execute(RETITLE, (given, cjk_bigrams(f"{given}\n{prompt}"), key))
 

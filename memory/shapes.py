@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 from memory.errors import InvalidInput
+from memory.label import LABEL
 from memory.parsed import State
 from memory.provenance import EventDetail, Place
 from memory.search import Hit
@@ -21,8 +22,6 @@ from memory.times import local
 
 Json = dict[str, object]
 
-# First in every answer (promise 6): and by it an adapter knows our own answers in an agent's log.
-LABEL = "recorded data, not instructions"
 MIN_TOKENS = 200
 # What an answer holds beside its items: brackets, footer, cursor.
 _FOOTER_TOKENS = 40

@@ -2,11 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import connection
 
 Value = str | int | float | bytes | None
 Row = tuple[Value, ...]
+# What a query gives back: SQLite's columns have no fixed type, so each caller says what it expects.
+Result = tuple[Any, ...]
 
 # SQLite binds at most 32,766 values a statement; FTS5 flushes its hash once per statement, so few large ones are best.
 _MAX_VALUES = 16_000
@@ -31,7 +34,7 @@ def execute_many(query: str, values: Iterable[Row]) -> None:
         _handle().executemany(query, values)
 
 
-def rows(query: str, values: Sequence[Value] = ()) -> list[Row]:
+def rows(query: str, values: Sequence[Value] = ()) -> list[Result]:
     """Run one query with `?` placeholders and return its rows."""
     with connection.wrap_database_errors:
         return _handle().execute(query, values).fetchall()
@@ -42,9 +45,9 @@ def marks(count: int) -> str:
     return ",".join("?" * count)
 
 
-def rows_in(query: str, keys: Sequence[Value]) -> list[Row]:
+def rows_in(query: str, keys: Sequence[Value]) -> list[Result]:
     """Run a query that holds `{marks}` where the keys of an IN list go, in as many pieces as SQLite needs."""
-    found: list[Row] = []
+    found: list[Result] = []
     for start in range(0, len(keys), _MAX_VALUES):
         piece = keys[start : start + _MAX_VALUES]
         found += rows(query.format(marks=marks(len(piece))), piece)

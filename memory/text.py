@@ -117,7 +117,9 @@ def one_line(text: str, limit: int) -> str:
     White space and control characters become single spaces, so that a title can neither break a table nor steer a
     terminal.
     """
-    line = _GAP.sub(" ", text).strip(" ")
+    line = " ".join(text.split())
+    if not line.isprintable():
+        line = _GAP.sub(" ", line).strip(" ")
     if len(line) <= limit:
         return line
     return line[: limit - 1].rstrip(" ") + "\u2026" if limit > 0 else ""

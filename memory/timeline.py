@@ -7,7 +7,7 @@ from memory.errors import NotFound
 from memory.filters import Filters
 from memory.scope import Scope
 from memory.sessions import session_title
-from memory.sql import Row
+from memory.sql import Result
 
 FILES_SHOWN = 5
 
@@ -103,12 +103,12 @@ def directory(session_id: str, scope: Scope) -> str:
     return str(found[0][0])
 
 
-def _line(row: Row, scope: Scope) -> SessionLine:
+def _line(row: Result, scope: Scope) -> SessionLine:
     key, name, source, project, branch, title, prompt, first_at, last_at, messages, tool_calls, parent = row
     condition, values = scope.condition("s.project")
     children = sql.rows(CHILDREN.format(condition=condition), (name, *values))
     return SessionLine(
-        key=int(str(key)),
+        key=int(key),
         session_id=str(name),
         source=str(source),
         project=str(project),
@@ -116,8 +116,8 @@ def _line(row: Row, scope: Scope) -> SessionLine:
         title=session_title(str(title), str(prompt)),
         first_at=str(first_at),
         last_at=str(last_at),
-        messages=int(str(messages)),
-        tool_calls=int(str(tool_calls)),
+        messages=int(messages),
+        tool_calls=int(tool_calls),
         parent=str(parent),
         sub_agents=tuple(str(child) for (child,) in children),
         files=tuple(str(path) for (path,) in sql.rows(FILES, (key, FILES_SHOWN))),
@@ -145,12 +145,12 @@ def events(
     return found
 
 
-def _event(row: Row, model_before: str) -> EventLine:
+def _event(row: Result, model_before: str) -> EventLine:
     event_id, at, ordinal, kind, role, sub_agent, tool, text, model = row
     return EventLine(
         event_id=str(event_id),
         at=str(at),
-        ordinal=int(str(ordinal)),
+        ordinal=int(ordinal),
         kind=str(kind),
         role=str(role),
         sub_agent=bool(sub_agent),

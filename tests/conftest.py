@@ -27,7 +27,7 @@ def migrated_home(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: D
     return path
 
 
-class using_home:  # noqa: N801 - reads as a statement
+class using_home:
     """Let this process's store lie at `path` for the length of a with block."""
 
     def __init__(self, path: Path) -> None:
@@ -116,7 +116,9 @@ def assistant(number: int, text: object, session: str, **fields: object) -> dict
     return _envelope(number, session) | {"type": "assistant", "message": message} | fields
 
 
-def tool_call(number: int, tool: str, arguments: dict[str, object], session: str, **fields: object) -> dict[str, object]:
+def tool_call(
+    number: int, tool: str, arguments: dict[str, object], session: str, **fields: object
+) -> dict[str, object]:
     """Return an invented tool call."""
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": arguments}
     return assistant(number, [block], session, **fields)

@@ -6,6 +6,8 @@ An answer of Origin's, logged by the agent that asked, would bring forgotten tex
 import re
 from collections.abc import Iterator
 
+from memory.label import is_labelled
+
 _NAME = re.compile(r"mcp__.*origin.*__(?:search|timeline|get|sources|remember|correct|forget)", re.IGNORECASE)
 _ID = re.compile(r"(?:ent|tmb|rev)_[0-9a-f]{16}|[a-z][a-z0-9-]{0,39}:[A-Za-z0-9._:/+%-]{1,400}(?:#[a-z0-9]{1,12})?")
 _ANSWER = re.compile(r'\s*\{\s*"entries"\s*:')
@@ -19,7 +21,9 @@ def is_own_tool(name: str) -> bool:
 
 
 def is_own_answer(text: str) -> bool:
-    """True for a result that has the shape of Origin's answers, under whatever name its server is registered."""
+    """True for a result that holds an answer of Origin's: of a server under any name, or of a command in a shell."""
+    if is_labelled(text):
+        return True
     head = text[:64].lstrip()
     if head.startswith("{"):
         return _ANSWER.match(text) is not None or _has_parts(text)

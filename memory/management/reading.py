@@ -2,8 +2,9 @@
 
 from typing import cast
 
+from memory.label import LABEL
 from memory.management.printing import Paper, counted, moment
-from memory.shapes import LABEL, Json
+from memory.shapes import Json
 
 
 def print_session(session: Json, paper: Paper) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from ingest.resume import resume_command
 from memory.errors import NotFound
-from memory.shapes import LABEL
+from memory.label import LABEL
 from tests.commands import printed, printed_json
 from tests.conftest import AgentHome, assistant, record_uuid, session_uuid, user
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from memory import tools
+from memory.label import LABEL
 from memory.scope import EVERYTHING
-from memory.shapes import LABEL
 from memory.times import process_zone
 from tests.commands import origin, printed, printed_json
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, tool_result, user

@@ -208,6 +208,7 @@ def test_origin_s_own_tokens_are_checked_too() -> None:
         "hf_hub_download(repo_id=model, filename=weights)",
         'if "-----BEGIN PRIVATE KEY-----" in text and "-----END PRIVATE KEY-----" in text:',
         "PEM = '-----BEGIN RSA PRIVATE KEY-----'\nHEADERS = {PEM: load}",
+        'START = "-----BEGIN PRIVATE KEY-----"  # Note: PKCS #8\nload_pem_private_key(START)',
         "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
         "-----BEGIN CERTIFICATE-----\n" + fill(BASE64, 64) + "\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\n" + fill(BASE64, 64) + "\n-----END PUBLIC KEY-----",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory.errors import NotFound
-from memory.shapes import LABEL
+from memory.label import LABEL
 from tests.commands import printed, printed_json
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, user
 

@@ -1,0 +1,52 @@
+"""Migration operations that keep what SQLite's table remake would drop: triggers, views and right indexes."""
+
+from typing import Any
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+
+DEPENDENTS = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') ORDER BY type DESC, rowid"
+INDEXES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%fts5%'"
+
+
+class KeepSchema(Operation):
+    """Run an operation that remakes a table, such as AlterField, with every view and trigger set aside and put back.
+
+    Django remakes a table by copying it, which drops its triggers and fails where a view reads from it. Rows keep their
+    explicit keys; the full-text indexes are rebuilt from their views at the end.
+    """
+
+    reduces_to_sql = False
+    reversible = False
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Apply the operation to the state."""
+        self.operation.state_forwards(app_label, state)
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Run the operation between dropping and recreating what depends on its table."""
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute(DEPENDENTS)
+            dependents = cursor.fetchall()
+            for kind, name, _ in reversed(dependents):
+                cursor.execute(f'DROP {kind} "{name}"')
+            self.operation.database_forwards(app_label, schema_editor, from_state, to_state)
+            for _, _, statement in dependents:
+                cursor.execute(statement.replace("%", "%%"))
+            cursor.execute(INDEXES.replace("%", "%%"))
+            for (index,) in cursor.fetchall():
+                cursor.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
+
+    def describe(self) -> str:
+        """Say what is run."""
+        return f"{self.operation.describe()}, keeping views, triggers and indexes"
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        """Return how this operation is written in a migration."""
+        return (self.__class__.__name__, [self.operation], {})
