@@ -43,7 +43,7 @@ class PreparedEvent(NamedTuple):
 
 
 class PlacedTitle(NamedTuple):
-    """A title and the line that gave it."""
+    """A title and the line that gave it; `at` is the last explicit time up to there, or empty."""
 
     title: Title
     line: int
@@ -137,14 +137,18 @@ def _keep(parsed: ParsedLine, number: int, start: Start, batch: Batch) -> None:
     for event in parsed.events:
         batch.events.append(_prepared(event, number, inferred))
         batch.agent_version = event.agent_version or batch.agent_version
-    batch.titles += [PlacedTitle(title, number, parsed.at or inferred) for title in parsed.titles]
+    batch.titles += [PlacedTitle(title, number, batch.last_at) for title in parsed.titles]
 
 
 def _prepared(event: ParsedEvent, number: int, inferred: str) -> PreparedEvent:
     limit = TEXT_LIMITS[event.kind]
     # SQLite's text functions stop at a NUL, so none is stored.
     whole = cut(event.text, limit + _MASK_MARGIN).replace("\x00", "\ufffd")
-    text = cut(secrets.mask(whole), limit)
+    text = secrets.mask(whole)
+    if len(event.text) > len(whole):
+        # Masks may shorten a text so far that a token cut off at its end would be kept unrecognised.
+        text = text[:-_MASK_MARGIN]
+    text = cut(text, limit)
     message = event.kind == "message"
     return PreparedEvent(
         event=event,

@@ -1,7 +1,7 @@
 """Writing events: one row for each event id, a place for each further sight of it, and the owner place decided.
 
 Definitions, owner place: the place whose file stem is the record's session id, else the lowest (logical path,
-generation, line). Session and order follow it, so that the order in which files arrive cannot matter.
+generation, line). Session, directory and order follow it, so that the order in which files arrive cannot matter.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ _KEYS_AT_ONCE = 256
 
 INSERT_EVENTS = """event (id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, context_id,
     raw_file_id, line, home, session_id, ordinal)"""
-INSERT_PLACES = "event_place (event, raw_file_id, line, home, session_id, ordinal)"
+INSERT_PLACES = "event_place (event, raw_file_id, line, home, session_id, context_id, ordinal)"
 INSERT_CONTEXTS = "event_context (cwd, branch, model, agent_version)"
 INSERT_FILES = "event_file (event, path)"
 INSERT_GRAMS = "event_gram (id, text)"
@@ -34,8 +34,8 @@ OWNERS = """
     LEFT JOIN event_place p ON p.id = e.owner
     JOIN raw_file r ON r.id = coalesce(p.raw_file_id, e.raw_file_id)
     WHERE e.event_id IN ({marks})"""
-PLACE_ID = "SELECT id FROM event_place WHERE event = ? AND raw_file_id = ? AND line = ?"
-MOVE_EVENT = "UPDATE event SET owner = ?, session_id = ?, ordinal = ? WHERE id = ?"
+PLACE_ID = "SELECT id, context_id FROM event_place WHERE event = ? AND raw_file_id = ? AND line = ?"
+MOVE_EVENT = "UPDATE event SET owner = ?, session_id = ?, context_id = ?, ordinal = ? WHERE id = ?"
 
 Context = tuple[str, str, str, str]
 # Smaller owns: not the session's own file, then path, generation and line.
@@ -212,19 +212,23 @@ def _visible_by_session(fresh: Mapping[str, Sight]) -> dict[int, list[PreparedEv
 
 def _add_places(again: list[Sight], owners: dict[str, Owner]) -> set[int]:
     """Write further places; returns the sessions that lost or gained an event because one of them owns it."""
-    sql.insert(INSERT_PLACES, [_place_row(owners[sight.prepared.event.event_id].key, sight) for sight in again])
+    contexts = _contexts(again)
+    sql.insert(
+        INSERT_PLACES, [_place_row(owners[sight.prepared.event.event_id].key, sight, contexts) for sight in again]
+    )
     moved: set[int] = set()
     for sight in again:
         name = sight.prepared.event.event_id
         owner = owners[name]
         if sight.rank < owner.rank:
-            place = sql.rows(PLACE_ID, (owner.key, sight.file.pk, sight.prepared.line))[0][0]
-            sql.execute(MOVE_EVENT, (place, sight.session, sight.prepared.ordinal, owner.key))
+            place, context = sql.rows(PLACE_ID, (owner.key, sight.file.pk, sight.prepared.line))[0]
+            sql.execute(MOVE_EVENT, (place, sight.session, context, sight.prepared.ordinal, owner.key))
             owners[name] = Owner(owner.key, sight.session, sight.rank)
             moved |= {owner.session, sight.session}
     return moved
 
 
-def _place_row(key: int, sight: Sight) -> sql.Row:
+def _place_row(key: int, sight: Sight, contexts: Mapping[Context, int]) -> sql.Row:
     file, prepared, session = sight
-    return (key, file.pk, prepared.line, prepared.event.home, session, prepared.ordinal)
+    context = contexts[_context(prepared)]
+    return (key, file.pk, prepared.line, prepared.event.home, session, context, prepared.ordinal)

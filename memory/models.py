@@ -140,7 +140,7 @@ class EventContext(models.Model):
 
 
 class EventFields(models.Model):
-    """The columns of an event. Append-only, except `session`, `ordinal` and `owner`, which follow the owner place."""
+    """The columns of an event. Append-only, except what follows the owner place: `session`, `context`, `ordinal`, `owner`."""
 
     id = models.BigIntegerField(primary_key=True)
     event_id = models.TextField(unique=True)
@@ -197,6 +197,7 @@ class EventPlace(models.Model):
     line = models.BigIntegerField()
     home = models.BooleanField(default=False)
     session = models.ForeignKey(Session, models.PROTECT, related_name="+", db_index=False)
+    context = models.ForeignKey(EventContext, models.PROTECT, related_name="+", db_index=False)
     ordinal = models.BigIntegerField()
 
     class Meta:

@@ -4,7 +4,7 @@ import uuid
 from pathlib import Path
 
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from memory import home
 from memory.errors import OriginError
@@ -68,9 +68,19 @@ def _unusable(error: DatabaseError) -> str:
 
 
 def _migrate() -> None:
+    """Migrate in one transaction, so that a kill leaves the store as it was.
+
+    Django commits each migration by itself, and may record one only after its commit: killed between the two, it could
+    never be applied again.
+    """
+    home.private(home.database_path())
     try:
-        call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
-        Setting.objects.get_or_create(key="store_uuid", defaults={"value": str(uuid.uuid4())})
+        # A schema editor wants foreign keys off, which SQLite refuses inside a transaction.
+        connection.disable_constraint_checking()
+        with transaction.atomic():
+            call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
+            Setting.objects.get_or_create(key="store_uuid", defaults={"value": str(uuid.uuid4())})
     except DatabaseError as error:
         raise OriginError(_unusable(error)) from error
-    home.private(home.database_path())
+    finally:
+        connection.enable_constraint_checking()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -148,4 +149,7 @@ def _envelope(number: int, session: str) -> dict[str, object]:
 
 def pytest_configure() -> None:
     """Keep every test, and every process it starts, away from the person's own store."""
+    # Other work on the machine may stall any example; what is too slow is shown by a benchmark.
+    hypothesis.settings.register_profile("origin", deadline=None)
+    hypothesis.settings.load_profile("origin")
     os.environ.setdefault("ORIGIN_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "origin-tests-never-used"))

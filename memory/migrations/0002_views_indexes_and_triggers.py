@@ -135,10 +135,8 @@ BEGIN{_UNINDEX_SESSION}
 END;
 """
 
-# Only session, ordinal and owner of an event may change: they follow the owner place.
-FIXED_EVENT_COLUMNS = (
-    "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, context_id, raw_file_id, line, home"
-)
+# Only session, context, ordinal and owner of an event may change: they follow the owner place.
+FIXED_EVENT_COLUMNS = "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, raw_file_id, line, home"
 # Table -> the condition under which a row to be inserted exists already; an OR inside one EXISTS costs a fifth more.
 APPEND_ONLY = {
     "event": "EXISTS (SELECT 1 FROM event WHERE id = new.id)"
