@@ -140,7 +140,7 @@ class EventContext(models.Model):
 
 
 class EventFields(models.Model):
-    """The columns of an event. Append-only, except what follows the owner place: `session`, `context`, `ordinal`, `owner`."""
+    """The columns of an event: append-only, but for `session`, `context`, `ordinal` and `owner` of the owner place."""
 
     id = models.BigIntegerField(primary_key=True)
     event_id = models.TextField(unique=True)

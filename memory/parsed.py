@@ -34,6 +34,10 @@ class ParsedEvent(msgspec.Struct, frozen=True, gc=False):
     `event_id` comes from `event_id()`; `session` and `parent` are the agent's native session ids. `home` says that the
     file this line stands in is the session's own file (its stem is the record's session id). `text` is whole: the
     archive masks secrets and cuts it. `at` is UTC `YYYY-MM-DDTHH:MM:SS.sssZ`, or empty where the record has no time.
+
+    Where an agent writes the same thing twice, in one file or in two, both are events with the same `twin` key, and the
+    one to show has `rank` 0: an event of higher rank is hidden while its session holds one of lower rank with the same
+    key. `replays` is the native id of the session whose first events this session's file may begin with a copy of.
     """
 
     event_id: str
@@ -52,6 +56,9 @@ class ParsedEvent(msgspec.Struct, frozen=True, gc=False):
     tool: str = ""
     files: tuple[str, ...] = ()
     block: int = 0
+    twin: str = ""
+    rank: int = 0
+    replays: str = ""
 
 
 class Title(msgspec.Struct, frozen=True, gc=False):
