@@ -1,6 +1,7 @@
 """MCP over this process's stdin and stdout: answers the first requests before Django or the store are opened."""
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -105,6 +106,9 @@ async def _prepare(sync: BackgroundSync) -> None:
         await sync_to_async(listed)()
     except Exception:
         traceback.print_exc()  # the client's own request fails the same way, and is told
+    # `cli` turned it off while modules load. They stay, so no later collection need look at them.
+    gc.freeze()
+    gc.enable()
     sync.start()
 
 

@@ -60,13 +60,6 @@ def test_the_python_client_lists_and_calls_every_tool(mode: str, version: str, a
     with_client(archived, mode, act)
 
 
-@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
-def test_the_server_speaks_the_revision_that_a_client_asks_for(version: str, archived: Archived) -> None:
-    with Wire(environment(archived.store, archived.person)) as wire:
-        assert wire.initialize(version)["protocolVersion"] == version
-        assert wire.ask("search", query="heron")["hits"]
-
-
 def test_a_client_without_a_handshake_is_told_what_the_server_is_for(archived: Archived) -> None:
     """Revision 2026-07-28 has no initialize: what it said comes with server/discover, and lists may be kept a while."""
     meta = {
@@ -86,13 +79,3 @@ def test_a_client_without_a_handshake_is_told_what_the_server_is_for(archived: A
     assert listed["cacheScope"] == "private"
     assert called["resultType"] == "complete"
     assert json.loads(called["content"][0]["text"])["hits"]
-
-
-def test_many_calls_at_once_are_all_answered(archived: Archived) -> None:
-    with Wire(environment(archived.store, archived.person)) as wire:
-        wire.initialize()
-        sent = {wire.send("tools/call", {"name": "search", "arguments": {"query": "heron"}}) for _ in range(40)}
-        answers = [wire.receive() for _ in sent]
-
-    assert {answer["id"] for answer in answers} == sent
-    assert all(json.loads(answer["result"]["content"][0]["text"])["hits"] for answer in answers)

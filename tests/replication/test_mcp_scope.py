@@ -111,11 +111,3 @@ def test_the_project_itself_is_shown(scoped: Wire) -> None:
     assert hit["session"] == f"claude-code:{API}"
     assert scoped.ask("get", id=hit["id"])["event"]["text"] == "Which database shall the heron service use?"
     assert scoped.ask("sources", id=hit["id"])["lines"]
-
-
-def test_several_projects_may_be_given(archived: Archived) -> None:
-    with Wire(environment(archived.store, archived.person), "--project", "api", "--project", "web") as wire:
-        wire.initialize()
-        found = wire.ask("search", query="which database")["hits"]
-
-    assert {hit["project"] for hit in found} == {"api", "web"}

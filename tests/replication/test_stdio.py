@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
 
-from tests.conftest import AgentHome, user
-from tests.replication.conftest import API, Archived
+from memory.scope import EVERYTHING, Scope
+from replication import stdio
+from replication.management.commands.mcp import Command
+from tests.replication.conftest import Archived
 from tests.replication.wire import ROOT, Wire, environment, text_of
 
 TOOLS = ["search", "timeline", "get", "sources"]
@@ -53,10 +56,9 @@ def server(archived: Archived) -> Iterator[Wire]:
 
 
 def test_the_server_says_who_it_is_and_what_it_is_for(server: Wire) -> None:
-    with Wire(environment(Path(os.devnull), Path("/"))) as wire:
-        said = wire.initialize("2025-11-25")
+    said = json.loads(server.lines[0])["result"]
 
-    assert said["protocolVersion"] == "2025-11-25"
+    assert said["protocolVersion"] == "2025-06-18"
     assert said["serverInfo"]["name"] == "origin"
     assert said["serverInfo"]["version"]
     assert "Search before you ask" in said["instructions"]
@@ -142,6 +144,14 @@ def test_what_is_no_json_or_no_request_does_not_end_the_server(server: Wire) -> 
         answers.append(server.receive())
 
     assert answers[-1]["result"] == {}
+
+
+def test_many_calls_at_once_are_all_answered(server: Wire) -> None:
+    sent = {server.send("tools/call", {"name": "search", "arguments": {"query": "heron"}}) for _ in range(40)}
+    answers = [server.receive() for _ in sent]
+
+    assert {answer["id"] for answer in answers} == sent
+    assert all(json.loads(text_of(answer["result"]))["hits"] for answer in answers)
 
 
 def test_nothing_but_the_protocol_reaches_the_wire(variables: dict[str, str]) -> None:
@@ -289,9 +299,37 @@ def test_a_store_of_a_newer_origin_is_left_alone(archived: Archived, tmp_path: P
     assert "newer Origin (9999_later)" in text_of(result)
 
 
-@pytest.mark.parametrize("arguments", [["--readonly"], ["--project"], ["--project", ""], ["more"]])
-def test_a_mistyped_limit_is_refused_instead_of_ignored(arguments: list[str], variables: dict[str, str]) -> None:
-    with Wire(variables, *arguments) as wire:
+MISTYPED = (["--readonly"], ["--project"], ["--project", ""], ["more"])
+
+
+@pytest.mark.parametrize("arguments", MISTYPED, ids=" ".join)
+def test_a_mistyped_limit_is_not_served(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "serve", lambda scope: pytest.fail("it served"))
+
+    stdio.serve_arguments(arguments)
+    with pytest.raises(CommandError):
+        Command().create_parser("manage.py", "mcp").parse_args(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scope"),
+    [
+        ([], EVERYTHING),
+        (["--project", "api", "--project=web"], Scope(projects=("api", "web"))),
+        (["--read-only"], Scope(may_write=False, may_forget=False)),
+    ],
+)
+def test_the_flags_are_the_scope(arguments: list[str], scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Scope] = []
+    monkeypatch.setattr(stdio, "serve", served.append)
+
+    stdio.serve_arguments(arguments)
+
+    assert served == [scope]
+
+
+def test_a_mistyped_limit_ends_the_process(variables: dict[str, str]) -> None:
+    with Wire(variables, "--readonly") as wire:
         wire.close()
 
         assert wire.process.returncode == 2
@@ -313,13 +351,3 @@ def test_django_s_own_options_work_here_too(variables: dict[str, str]) -> None:
         wire.close()
 
         assert wire.process.returncode == 0
-
-
-def test_sessions_logged_while_the_server_runs_are_found(variables: dict[str, str]) -> None:
-    person = AgentHome(Path(variables["HOME"]))
-    person.write(API, user(1, "the heron is grey", API, cwd="/w/api"), project="-w-api")
-    with Wire(variables) as wire:
-        wire.initialize()
-        found = wire.ask("search", query="heron grey")
-
-    assert [hit["session"] for hit in found["hits"]] == [f"claude-code:{API}"]
