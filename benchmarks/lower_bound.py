@@ -21,7 +21,7 @@ BATCH_BYTES = 1 << 20
 CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 EVENT = (
     "INSERT OR IGNORE INTO event (id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, context_id,"
-    " raw_file_id, line, home, session_id, ordinal) VALUES "
+    " raw_file_id, line, home, session_id, ordinal, twin, rank) VALUES "
 )
 PRAGMAS = """
     PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-32000; PRAGMA temp_store=MEMORY;
@@ -49,7 +49,7 @@ def import_file(
     store: sqlite3.Connection, path: Path, number: int, key: int, mirror: Path, compressor: zstandard.ZstdCompressor
 ) -> int:
     """Import one file in batches of a mebibyte; returns the last key used."""
-    session = (number, path.stem, "x", "", "", "", "", "", "", "", "", "", 0, 0, 0, "", 0, "", 0)
+    session = (number, path.stem, "x", "", "", "", "", "", "", "", "", "", 0, 0, 0, "", 0, "", 0, "", 0, 0)
     store.execute(f"INSERT INTO session VALUES ({','.join('?' * len(session))})", session)
     line = offset = stored = 0
     with path.open("rb") as source, mirror.open("wb") as target:
@@ -61,7 +61,7 @@ def import_file(
             for line, text in enumerate(data.split(b"\n"), line + 1):  # noqa: B020 - goes on from the last batch
                 for event in parse(text, line) if text else ():
                     key += 1
-                    events.append((key, *event, 1, number, line, 1, number, line * 1024))
+                    events.append((key, *event, 1, number, line, 1, number, line * 1024, "", 0))
             store.execute("BEGIN IMMEDIATE")
             write(store, events)
             store.execute(

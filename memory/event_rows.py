@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.db.models import Max
 
-from memory import sessions, sql
+from memory import sessions, shadows, sql
 from memory.batch import Batch, PreparedEvent
 from memory.models import RawFile
 from memory.parsed import event_id
@@ -19,7 +19,7 @@ from memory.parsed import event_id
 _KEYS_AT_ONCE = 256
 
 INSERT_EVENTS = """event (id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, context_id,
-    raw_file_id, line, home, session_id, ordinal)"""
+    raw_file_id, line, home, session_id, ordinal, twin, rank, shadowed_by)"""
 INSERT_PLACES = "event_place (event, raw_file_id, line, home, session_id, context_id, ordinal)"
 INSERT_CONTEXTS = "event_context (cwd, branch, model, agent_version)"
 INSERT_FILES = "event_file (event, path)"
@@ -83,16 +83,35 @@ def write(additions: Collection[Addition]) -> list[int]:
         else:
             fresh[name] = sight
     keys = _take_keys(additions, fresh)
-    _insert(fresh, keys)
-    sessions.add(_visible_by_session(fresh))
-    moved = _add_places(again, owners | _owners_of_fresh(again, fresh, keys)) if again else set()
+    twins = [_twin(keys[name], sight) for name, sight in fresh.items() if sight.prepared.event.twin]
+    shadowed = shadows.hidden_at_arrival(twins)
+    _insert(fresh, keys, shadowed)
+    sessions.add(_visible_by_session({name: sight for name, sight in fresh.items() if keys[name] not in shadowed}))
+    changed = _add_places(again, owners | _owners_of_fresh(again, fresh, keys)) if again else set()
+    changed |= shadows.hide_older(twins) | _hide_replays(fresh.values())
     titled = set()
     for file, batch in additions:
         sessions.write_titles(file, batch.titles)
         titled |= sessions.owning(batch.titles, file.source)
-    sessions.rebuild(moved)
-    sessions.retitle(titled | sessions.titled_by(fresh) | moved)
+    sessions.rebuild(changed)
+    sessions.retitle(titled | sessions.titled_by(fresh) | changed)
     return _count_by_file(additions, fresh)
+
+
+def _twin(key: int, sight: Sight) -> shadows.Twin:
+    return shadows.Twin(key, sight.session, sight.prepared.event.twin, sight.prepared.event.rank)
+
+
+def _hide_replays(fresh: Collection[Sight]) -> set[int]:
+    """Recognise copied histories; returns the sessions that lost an event to the one they copy."""
+    shadows.replaying(
+        {
+            sight.session: event_id(sight.file.source, sight.prepared.event.replays)
+            for sight in fresh
+            if sight.prepared.event.replays
+        }
+    )
+    return shadows.hide_replays({sight.session for sight in fresh})
 
 
 def _sights(additions: Iterable[Addition]) -> list[Sight]:
@@ -154,11 +173,12 @@ def first_free_key() -> int:
     return max(RawFile.objects.aggregate(end=Max("end_key"))["end"] or 0, 1)
 
 
-def _insert(fresh: Mapping[str, Sight], keys: Mapping[str, int]) -> None:
+def _insert(fresh: Mapping[str, Sight], keys: Mapping[str, int], shadowed: Mapping[int, int]) -> None:
     """Insert new events in the order of their keys: FTS5 flushes its hash whenever a key goes back."""
     contexts = _contexts(fresh.values())
     in_order = sorted(fresh.items(), key=lambda item: keys[item[0]])
-    inserted = sql.insert(INSERT_EVENTS, [_event_row(keys[name], sight, contexts) for name, sight in in_order])
+    rows = [_event_row(keys[name], sight, contexts, shadowed.get(keys[name])) for name, sight in in_order]
+    inserted = sql.insert(INSERT_EVENTS, rows)
     # The append-only trigger drops a row whose key is taken without a word; a key must never be taken.
     assert inserted == len(fresh), f"{len(fresh) - inserted} events met a key in use"
     events = [(keys[name], sight.prepared) for name, sight in in_order]
@@ -166,7 +186,7 @@ def _insert(fresh: Mapping[str, Sight], keys: Mapping[str, int]) -> None:
     sql.insert(INSERT_GRAMS, [(key, prepared.grams) for key, prepared in events if prepared.grams])
 
 
-def _event_row(key: int, sight: Sight, contexts: Mapping[Context, int]) -> sql.Row:
+def _event_row(key: int, sight: Sight, contexts: Mapping[Context, int], shadowed_by: int | None) -> sql.Row:
     file, prepared, session = sight
     event = prepared.event
     return (
@@ -186,6 +206,9 @@ def _event_row(key: int, sight: Sight, contexts: Mapping[Context, int]) -> sql.R
         event.home,
         session,
         prepared.ordinal,
+        event.twin,
+        event.rank,
+        shadowed_by,
     )
 
 

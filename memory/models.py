@@ -93,7 +93,8 @@ class Session(models.Model):
     """What a session's visible events add up to; derived, and rebuilt by `sessions.rebuild`.
 
     A row with no visible event stands only for the session's id and is shown by nothing.
-    `head_*` is the order key of the event whose cwd named the project, `prompt_*` of the first real words.
+    `head_*` is the order key of the event whose cwd named the project, `prompt_*` of the first real words. `replays`
+    is the session whose history this one begins with, `replayed` how many events of it were recognised so far.
     """
 
     session_id = models.TextField(unique=True)
@@ -114,6 +115,9 @@ class Session(models.Model):
     head_ordinal = models.BigIntegerField(default=0)
     prompt_at = models.CharField(max_length=24, default="")
     prompt_ordinal = models.BigIntegerField(default=0)
+    replays = models.TextField(default="")
+    replayed = models.IntegerField(default=0)
+    replay_ended = models.BooleanField(default=False)
 
     class Meta:
         db_table = "session"
@@ -121,6 +125,7 @@ class Session(models.Model):
             models.Index(fields=["last_at"], name="session_last"),
             models.Index(fields=["project", "last_at"], name="session_project"),
             models.Index(fields=["parent"], name="session_parent"),
+            models.Index(fields=["replays"], name="session_replays", condition=~models.Q(replays="")),
         ]
 
 
@@ -140,7 +145,10 @@ class EventContext(models.Model):
 
 
 class EventFields(models.Model):
-    """The columns of an event: append-only, but for `session`, `context`, `ordinal` and `owner` of the owner place."""
+    """The columns of an event: append-only, but for those that are derived.
+
+    `session`, `context`, `ordinal` and `owner` follow the owner place; `shadowed_by` is the event that says the same.
+    """
 
     id = models.BigIntegerField(primary_key=True)
     event_id = models.TextField(unique=True)
@@ -159,6 +167,9 @@ class EventFields(models.Model):
     session = models.ForeignKey(Session, models.PROTECT, related_name="+")
     ordinal = models.BigIntegerField()
     owner = models.BigIntegerField(null=True)
+    twin = models.TextField(default="")
+    rank = models.SmallIntegerField(default=0)
+    shadowed_by = models.BigIntegerField(null=True)
 
     class Meta:
         abstract = True
@@ -178,11 +189,16 @@ class Event(EventFields):
             models.Index(fields=["at"], name="event_at"),
             models.Index(fields=["raw_file", "line"], name="event_place_of"),
             models.Index(fields=["digest"], name="event_digest", condition=models.Q(digest__isnull=False)),
+            models.Index(
+                fields=["session", "twin", "rank"],
+                name="event_twin",
+                condition=models.Q(shadowed_by__isnull=True) & ~models.Q(twin=""),
+            ),
         ]
 
 
 class VisibleEvent(EventFields):
-    """The events nothing excludes: what every read sees."""
+    """The events that nothing excludes and no twin hides: what every read sees."""
 
     class Meta:
         db_table = "visible_event"

@@ -9,7 +9,8 @@ from django.db import migrations
 
 VIEWS = """
 CREATE VIEW visible_event AS
-    SELECT e.* FROM event e WHERE NOT EXISTS (SELECT 1 FROM excluded_event x WHERE x.event_id = e.event_id);
+    SELECT e.* FROM event e WHERE e.shadowed_by IS NULL
+    AND NOT EXISTS (SELECT 1 FROM excluded_event x WHERE x.event_id = e.event_id);
 CREATE VIEW visible_session AS SELECT * FROM session WHERE events > 0;
 CREATE VIEW message_text AS SELECT id, text FROM visible_event WHERE kind = 'message';
 CREATE VIEW tool_text AS SELECT id, text FROM visible_event WHERE kind IN ('tool_call', 'tool_result');
@@ -47,19 +48,20 @@ INSERT INTO tool_words(tool_words, rank) VALUES ('automerge', 16);
 # Invariant 2: an event that arrives excluded never enters an index.
 EVENT_TRIGGERS = """
 CREATE TRIGGER event_message_index AFTER INSERT ON event
-WHEN new.kind = 'message' AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
+WHEN new.kind = 'message' AND new.shadowed_by IS NULL
+    AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
 BEGIN
     INSERT INTO message_trigram(rowid, text) VALUES (new.id, new.text);
     INSERT INTO message_words(rowid, text) VALUES (new.id, new.text);
 END;
 CREATE TRIGGER event_tool_index AFTER INSERT ON event
-WHEN new.kind IN ('tool_call', 'tool_result')
+WHEN new.kind IN ('tool_call', 'tool_result') AND new.shadowed_by IS NULL
     AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
 BEGIN
     INSERT INTO tool_words(rowid, text) VALUES (new.id, new.text);
 END;
 CREATE TRIGGER event_meta_index AFTER INSERT ON event
-WHEN new.kind = 'meta' AND new.tool = ''
+WHEN new.kind = 'meta' AND new.tool = '' AND new.shadowed_by IS NULL
     AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
 BEGIN
     INSERT INTO meta_words(rowid, text) VALUES (new.id, new.text);
@@ -71,40 +73,58 @@ BEGIN
 END;
 """
 
-# Forgetting takes a row out of every index, and lifting the last exclusion puts it back.
-EXCLUSION_TRIGGERS = """
+
+def unindex(event: str) -> str:
+    """Statements that take the event which `event` selects out of every index."""
+    return f"""
+    INSERT INTO message_trigram(message_trigram, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE {event} AND kind = 'message';
+    INSERT INTO message_words(message_words, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE {event} AND kind = 'message';
+    INSERT INTO message_grams(message_grams, rowid, text)
+        SELECT 'delete', g.id, g.text FROM event_gram g WHERE g.id = (SELECT id FROM event WHERE {event});
+    INSERT INTO tool_words(tool_words, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE {event} AND kind IN ('tool_call', 'tool_result');
+    INSERT INTO meta_words(meta_words, rowid, text)
+        SELECT 'delete', id, text FROM event WHERE {event} AND kind = 'meta' AND tool = '';"""
+
+
+def index(event: str) -> str:
+    """Statements that put the event which `event` selects into the indexes of its kind."""
+    return f"""
+    INSERT INTO message_trigram(rowid, text) SELECT id, text FROM event WHERE {event} AND kind = 'message';
+    INSERT INTO message_words(rowid, text) SELECT id, text FROM event WHERE {event} AND kind = 'message';
+    INSERT INTO message_grams(rowid, text)
+        SELECT g.id, g.text FROM event_gram g WHERE g.id = (SELECT id FROM event WHERE {event});
+    INSERT INTO tool_words(rowid, text)
+        SELECT id, text FROM event WHERE {event} AND kind IN ('tool_call', 'tool_result');
+    INSERT INTO meta_words(rowid, text)
+        SELECT id, text FROM event WHERE {event} AND kind = 'meta' AND tool = '';"""
+
+
+# Forgetting takes a row out of every index, and lifting the last exclusion puts it back; so does hiding a twin.
+HIDING_TRIGGERS = f"""
 CREATE TRIGGER excluded_event_hide AFTER INSERT ON excluded_event
 WHEN (SELECT count(*) FROM excluded_event WHERE event_id = new.event_id) = 1
-BEGIN
-    INSERT INTO message_trigram(message_trigram, rowid, text)
-        SELECT 'delete', id, text FROM event WHERE event_id = new.event_id AND kind = 'message';
-    INSERT INTO message_words(message_words, rowid, text)
-        SELECT 'delete', id, text FROM event WHERE event_id = new.event_id AND kind = 'message';
-    INSERT INTO message_grams(message_grams, rowid, text)
-        SELECT 'delete', g.id, g.text FROM event_gram g JOIN event e ON e.id = g.id WHERE e.event_id = new.event_id;
-    INSERT INTO tool_words(tool_words, rowid, text)
-        SELECT 'delete', id, text FROM event
-        WHERE event_id = new.event_id AND kind IN ('tool_call', 'tool_result');
-    INSERT INTO meta_words(meta_words, rowid, text)
-        SELECT 'delete', id, text FROM event WHERE event_id = new.event_id AND kind = 'meta' AND tool = '';
+BEGIN{unindex("event_id = new.event_id AND shadowed_by IS NULL")}
 END;
 CREATE TRIGGER excluded_event_show AFTER DELETE ON excluded_event
 WHEN NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = old.event_id)
-BEGIN
-    INSERT INTO message_trigram(rowid, text)
-        SELECT id, text FROM event WHERE event_id = old.event_id AND kind = 'message';
-    INSERT INTO message_words(rowid, text)
-        SELECT id, text FROM event WHERE event_id = old.event_id AND kind = 'message';
-    INSERT INTO message_grams(rowid, text)
-        SELECT g.id, g.text FROM event_gram g JOIN event e ON e.id = g.id WHERE e.event_id = old.event_id;
-    INSERT INTO tool_words(rowid, text)
-        SELECT id, text FROM event WHERE event_id = old.event_id AND kind IN ('tool_call', 'tool_result');
-    INSERT INTO meta_words(rowid, text)
-        SELECT id, text FROM event WHERE event_id = old.event_id AND kind = 'meta' AND tool = '';
+BEGIN{index("event_id = old.event_id AND shadowed_by IS NULL")}
 END;
 CREATE TRIGGER excluded_event_fixed BEFORE UPDATE ON excluded_event
 BEGIN
     SELECT RAISE(ABORT, 'excluded_event rows are added and removed, never changed');
+END;
+CREATE TRIGGER event_twin_hide AFTER UPDATE OF shadowed_by ON event
+WHEN old.shadowed_by IS NULL AND new.shadowed_by IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
+BEGIN{unindex("id = new.id")}
+END;
+CREATE TRIGGER event_twin_show AFTER UPDATE OF shadowed_by ON event
+WHEN old.shadowed_by IS NOT NULL AND new.shadowed_by IS NULL
+    AND NOT EXISTS (SELECT 1 FROM excluded_event WHERE event_id = new.event_id)
+BEGIN{index("id = new.id")}
 END;
 """
 
@@ -135,8 +155,10 @@ BEGIN{_UNINDEX_SESSION}
 END;
 """
 
-# Only session, context, ordinal and owner of an event may change: they follow the owner place.
-FIXED_EVENT_COLUMNS = "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, raw_file_id, line, home"
+# Session, context, ordinal and owner of an event may change with its owner place, shadowed_by with its twins.
+FIXED_EVENT_COLUMNS = (
+    "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, raw_file_id, line, home, twin, rank"
+)
 # Table -> the condition under which a row to be inserted exists already; an OR inside one EXISTS costs a fifth more.
 APPEND_ONLY = {
     "event": "EXISTS (SELECT 1 FROM event WHERE id = new.id)"
@@ -177,7 +199,7 @@ END;
 TRIGGERS = "".join(
     [
         EVENT_TRIGGERS,
-        EXCLUSION_TRIGGERS,
+        HIDING_TRIGGERS,
         SESSION_TRIGGERS,
         *(append_only_triggers(*item) for item in APPEND_ONLY.items()),
     ]

@@ -20,7 +20,7 @@ from tests.store_digest import contents
 
 FIRST, SECOND, THIRD = session_uuid(1), session_uuid(2), session_uuid(3)
 SLOW = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
