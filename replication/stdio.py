@@ -22,8 +22,9 @@ from memory.times import process_zone
 from replication.background import BackgroundSync
 from replication.mcp_server import Context, build_server, listed
 
-# A client sends its first requests at once; they go before everything the server does of its own accord.
-HEAD_START_SECONDS = 0.1
+# What a client asks first goes before everything the server does of its own accord. Long enough for a busy machine;
+# a client that lists or calls tools sooner does not wait for it.
+HEAD_START_SECONDS = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
