@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ingest.adapters.calls import LONGEST_ID, called, with_call, without_call
 from ingest.adapters.content import call_text, compact_json, flatten, is_binary, named_files
 from ingest.adapters.contract import Adapter, Environment, SourceFile
-from ingest.adapters.files import walk
-from ingest.adapters.markup import read_turn, without_last_reminders
+from ingest.adapters.files import roots, walk
+from ingest.adapters.markup import read_turn, together, without_last_reminders
 from ingest.adapters.own_tools import is_own_answer, is_own_tool, own_call_text
 from ingest.adapters.times import utc_time
 from memory.json_line import JsonObject, load_object
@@ -21,14 +22,11 @@ from memory.parsed import Kind, Line, ParsedEvent, ParsedLine, Role, State, Titl
 SOURCE = "claude-code"
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-_LONGEST_NAME, _LONGEST_ID = 4_096, 200
+_LONGEST_NAME = 4_096
 _SKIPPED_DIRECTORIES = frozenset({"memory", "tool-results"})
 _PARAGRAPHS = "\n\n"
 _TEXT = ("text", None)
 _THINKING = ("thinking", "redacted_thinking")
-# Calls whose result may still come. Origin's own are kept longer: a result taken for another tool's would be indexed.
-_CALLS, _MOST_CALLS = "calls", 64
-_OWN_CALLS, _MOST_OWN_CALLS = "own", 512
 # Who put a record into the person's turn, where it was not the person.
 _MACHINE_ORIGINS = frozenset({"auto-continuation", "channel", "coordinator", "peer", "task-notification"})
 _TITLES: dict[str, tuple[TitleKind, str]] = {
@@ -109,17 +107,9 @@ def version(environment: Environment) -> str:
 
 
 def _roots(environment: Environment) -> Iterator[tuple[str, str]]:
-    """Yield each root once, with what its logical paths begin with: nothing for `~/.claude`."""
+    names = environment.variables.get("CLAUDE_CONFIG_DIR", "").split(",")
     usual = os.path.join(environment.home, ".claude")
-    given = [name.strip() for name in environment.variables.get("CLAUDE_CONFIG_DIR", "").split(",") if name.strip()]
-    seen = set()
-    for name in given or (usual, os.path.join(environment.home, ".config", "claude")):
-        root = os.path.abspath(os.path.join(environment.home, name[2:]) if name.startswith("~/") else name)
-        real = os.path.realpath(root)
-        if real not in seen:
-            seen.add(real)
-            digest = hashlib.sha256(os.fsencode(root)).hexdigest()
-            yield root, "" if real == os.path.realpath(usual) else f"root-{digest[:8]}/"
+    return roots(environment.home, names, (usual, os.path.join(environment.home, ".config", "claude")))
 
 
 def _is_log(name: str) -> bool:
@@ -384,12 +374,8 @@ def _is_machine_made(record: JsonObject) -> bool:
 def _person_said(context: _Context, texts: list[str]) -> ParsedEvent | None:
     if not texts or _is_machine_made(context.record):
         return _meta(context, texts)
-    said = [read_turn(text) for text in texts]
-    words = [each.text for each in said if each.text and not each.meta]
-    if words:
-        return _event(context, "message", "user", _PARAGRAPHS.join(words))
-    told = [each for each in said if each.text]
-    return _meta(context, [each.text for each in told], told[0].role) if told else None
+    said = together(map(read_turn, texts))
+    return _event(context, "meta" if said.meta else "message", said.role, said.text) if said.text else None
 
 
 def _model_said(context: _Context, texts: list[str]) -> ParsedEvent | None:
@@ -415,10 +401,10 @@ def _with_blocks(context: _Context, message: ParsedEvent | None, blocks: list[An
             continue
         if kind.endswith("tool_use"):
             events.append(_call(context, index, block))
-            state = _called(state, block)
+            state = with_call(state, _call_id(block, "id"), _name(block.get("name")))
         elif kind.endswith("tool_result"):
             events.append(_result(context, index, block, state))
-            state = _answered(state, block)
+            state = without_call(state, _call_id(block, "tool_use_id"))
         elif not is_binary(block):
             events.append(_event(context, "meta", role, flatten(block), index))
     return ParsedLine(state, tuple(events), at=context.at)
@@ -434,44 +420,16 @@ def _call(context: _Context, index: int, block: JsonObject) -> ParsedEvent:
 
 def _result(context: _Context, index: int, block: JsonObject, state: State) -> ParsedEvent:
     call_id = _call_id(block, "tool_use_id")
-    own_name = _calls(state, _OWN_CALLS).get(call_id, "")
-    name = own_name or _calls(state, _CALLS).get(call_id, "")
+    name, own = called(state, call_id)
     text = flatten(block.get("content"))
-    if own_name or is_own_answer(text):
+    if own or is_own_answer(text):
         return _event(context, "meta", "tool", own_call_text(name, call_id, None), index, name)
     failed = "[error] " if block.get("is_error") is True else ""
     return _event(context, "tool_result", "tool", failed + without_last_reminders(text), index, name)
 
 
-def _calls(state: State, key: str) -> dict[str, str]:
-    calls = state.get(key)
-    return calls if isinstance(calls, dict) else {}
-
-
 def _call_id(block: JsonObject, field: str) -> str:
-    return _name(block.get(field))[:_LONGEST_ID]
-
-
-def _called(state: State, block: JsonObject) -> State:
-    name, call_id = _name(block.get("name"))[:_LONGEST_ID], _call_id(block, "id")
-    if not name or not call_id:
-        return state
-    key, most = (_OWN_CALLS, _MOST_OWN_CALLS) if is_own_tool(name) else (_CALLS, _MOST_CALLS)
-    return {**state, key: _with_call(_calls(state, key), call_id, name, most)}
-
-
-def _with_call(calls: dict[str, str], call_id: str, name: str, most: int) -> dict[str, str]:
-    kept = {**calls, call_id: name}
-    if len(kept) > most:
-        del kept[next(iter(kept))]
-    return kept
-
-
-def _answered(state: State, block: JsonObject) -> State:
-    calls, call_id = _calls(state, _CALLS), _call_id(block, "tool_use_id")
-    if call_id not in calls:
-        return state
-    return {**state, _CALLS: {other: name for other, name in calls.items() if other != call_id}}
+    return _name(block.get(field))[:LONGEST_ID]
 
 
 ADAPTER = Adapter(

@@ -1,8 +1,10 @@
-"""Walks the directories agents write in, quickly and without leaving them."""
+"""Finds and walks the directories agents write in, quickly and without leaving them."""
 
+import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 Entry = os.DirEntry[str]
@@ -14,6 +16,22 @@ class Found(NamedTuple):
     path: str
     relative: str
     status: os.stat_result
+
+
+def roots(home: Path, given: Iterable[str], usual: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield each root once, with what its logical paths begin with: nothing for the first of the usual ones.
+
+    `given` are the names that a variable holds, blank ones among them; where there are none, the usual roots count.
+    """
+    seen = set()
+    named = [name.strip() for name in given if name.strip()]
+    for name in named or usual:
+        root = os.path.abspath(os.path.join(home, name[2:]) if name.startswith("~/") else name)
+        real = os.path.realpath(root)
+        if real not in seen:
+            seen.add(real)
+            digest = hashlib.sha256(os.fsencode(root)).hexdigest()
+            yield root, "" if real == os.path.realpath(usual[0]) else f"root-{digest[:8]}/"
 
 
 def walk(root: str, wanted: Callable[[str], bool], skipped: frozenset[str], failures: list[OSError]) -> Iterator[Found]:

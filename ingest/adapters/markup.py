@@ -1,7 +1,7 @@
 """Tells a person's words from the markup that Claude Code and its kin write in the person's place."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -62,6 +62,15 @@ def read_turn(text: str) -> Said:
     if head.startswith("[") and _INTERRUPTED.fullmatch(text):
         return Said(text, meta=True)
     return Said(without_reminders(text))
+
+
+def together(said: Iterable[Said]) -> Said:
+    """Return what the texts of one turn say together: the person's words alone, where there are any."""
+    told = [each for each in said if each.text]
+    kept = [each for each in told if not each.meta] or told
+    if not kept:
+        return Said("", meta=True, role="system")
+    return kept[0]._replace(text="\n\n".join(each.text for each in kept))
 
 
 def without_reminders(text: str) -> str:
