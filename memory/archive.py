@@ -78,7 +78,7 @@ class Piece(NamedTuple):
 
     `data` is complete lines, or ends in one complete record without newline. `found` is how the source looked when it
     was found, remembered once everything in it is ingested; `watermark` is where a row journal goes on, once all of
-    `data` is in.
+    `data` is in. `held` is the frame of the mirror that holds `data` already, where a database is made from mirrors.
     """
 
     raw_file: int
@@ -87,6 +87,7 @@ class Piece(NamedTuple):
     parse_line: ParseLine
     found: Origin | None = None
     watermark: State | None = None
+    held: mirror.StoredFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,14 @@ def register(files: Iterable[tuple[RawKey, Origin]]) -> None:
     RawFile.objects.bulk_create(rows, ignore_conflicts=True)
 
 
+def register_mirror(label: mirror.Label, mirror_path: str) -> int:
+    """Make the row of a raw file from the label of its mirror, and return its id: for a database made from mirrors."""
+    key = RawKey(label.store, label.source, label.logical_path, label.generation)
+    row = _new_row(key, Origin(label.origin_path, label.form, -1, -1, -1), mirror_path, label.first_seen)
+    row.save()
+    return row.pk
+
+
 def _refuse_unknown(key: RawKey, path: str) -> None:
     """Let pass only the mirror of a row that another process has just registered."""
     if RawFile.objects.filter(mirror_path=path, **key._asdict()).exists():
@@ -257,10 +266,10 @@ def append_all(pieces: Iterable[Piece], *, max_events: int = BATCH_EVENTS) -> li
     Raises `Conflict` where a cursor is not at a piece's offset, and `mirror.UnknownFrames` as `register` does.
     """
     prepared = list(_prepared(list(pieces), max_events))
-    frames = [batch.frame() for _, _, batch in prepared]
+    frames = [None if piece.held else batch.frame() for piece, _, batch in prepared]
     with transaction.atomic():
         _check_positions([(piece, file) for piece, file, _ in prepared])
-        orphans = [_write_mirror(file, batch, frame) for (_, file, batch), frame in zip(prepared, frames, strict=True)]
+        orphans = [_write_frame(*each, frame) for each, frame in zip(prepared, frames, strict=True)]
         added = event_rows.write([Addition(file, batch) for _, file, batch in prepared])
         for piece, file, batch in prepared:
             _write_malformed(file, batch)
@@ -292,15 +301,24 @@ def _check_positions(pieces: list[tuple[Piece, RawFile]]) -> None:
         _check_offset(file, piece.offset)
 
 
-def _write_mirror(file: RawFile, batch: Batch, frame: mirror.Frame) -> Path | None:
+def _write_frame(piece: Piece, file: RawFile, batch: Batch, frame: mirror.Frame | None) -> Path | None:
     """Put a frame on disk and its row beside the events; returns where bytes of unknown origin were kept."""
+    if piece.held is not None:
+        assert batch.data == piece.data, "a frame goes into a database whole"
+        _write_frame_row(file, batch, piece.held.offset, piece.held.length, hashlib.sha256(piece.data).digest())
+        return None
+    assert frame is not None, "what no mirror holds is compressed before the lock is taken"
     path = mirror.path_of(file.mirror_path)
     orphan = mirror.settle(path, file.stored_bytes, batch.data)
     stored_offset = mirror.append(path, file.stored_bytes, _label(file), frame.stored)
-    place = (file.lines + 1, batch.newlines, file.bytes, len(batch.data), stored_offset, len(frame.stored))
-    sql.insert(INSERT_FRAME, [(file.pk, *place, frame.sha256)])
-    file.stored_bytes = stored_offset + len(frame.stored)
+    _write_frame_row(file, batch, stored_offset, len(frame.stored), frame.sha256)
     return orphan
+
+
+def _write_frame_row(file: RawFile, batch: Batch, stored_offset: int, length: int, digest: bytes) -> None:
+    place = (file.lines + 1, batch.newlines, file.bytes, len(batch.data), stored_offset, length)
+    sql.insert(INSERT_FRAME, [(file.pk, *place, digest)])
+    file.stored_bytes = stored_offset + length
 
 
 def _remember_source(file: RawFile, found: Origin) -> None:

@@ -109,6 +109,7 @@ def alone() -> bool:
 
 
 def private(path: Path) -> None:
-    """Give a file mode 0600."""
-    if path.exists() and path.stat().st_mode & 0o077:
-        os.chmod(path, 0o600)
+    """Make a file, empty where it is missing, that only the owner may read and write."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)

@@ -26,7 +26,7 @@ def open_store() -> None:
     if _pending():
         with home.lock("migrate"):
             if _pending():
-                _migrate()
+                migrate()
 
 
 def setting(key: str, default: str = "") -> str:
@@ -67,13 +67,13 @@ def _unusable(error: DatabaseError) -> str:
     return f"The database in {home.home()} could not be opened: {error}."
 
 
-def _migrate() -> None:
-    """Migrate in one transaction, so that a kill leaves the store as it was.
+def migrate() -> None:
+    """Migrate in one transaction, so that a kill leaves the store as it was; the caller holds the lock `migrate`.
 
     Django commits each migration by itself, and may record one only after its commit: killed between the two, it could
     never be applied again.
     """
-    home.private(home.database_path())
+    home.private(Path(connection.settings_dict["NAME"]))
     try:
         # A schema editor wants foreign keys off, which SQLite refuses inside a transaction.
         connection.disable_constraint_checking()
