@@ -7,7 +7,17 @@ import msgspec
 
 # Deeper than any agent nests; below it a block is shown as the JSON it is.
 _DEEPEST = 16
-_BINARY = frozenset({"image", "document", "audio", "video", "file"})
+# What a block that holds no text is called, by the names that agents have for it.
+_BINARY = {name: name for name in ("image", "document", "audio", "video", "file")} | {
+    "input_image": "image",
+    "inputImage": "image",
+    "image_url": "image",
+    "localImage": "image",
+    "input_audio": "audio",
+    "inputAudio": "audio",
+    "input_file": "file",
+}
+_ADDRESSES = ("source", "image_url", "imageUrl")
 _PATH_KEYS = frozenset(
     {"file_path", "filePath", "notebook_path", "path", "relative_path", "file", "filename", "paths", "files"}
 )
@@ -49,7 +59,9 @@ def is_binary(block: Mapping[str, Any]) -> bool:
 def placeholder(block: Mapping[str, Any]) -> str:
     """Return `[image image/png]` for a binary block."""
     kind = _first_text(block, ("type",)) or "file"
-    media = _media_type(block.get("source")) or _first_text(block, ("mimeType", "media_type"))
+    addresses = (_media_type(block.get(name)) for name in _ADDRESSES)
+    media = next(filter(None, addresses), "") or _first_text(block, ("mimeType", "media_type"))
+    kind = _BINARY.get(kind, kind)
     return f"[{kind} {media}]" if media else f"[{kind}]"
 
 
@@ -96,12 +108,15 @@ def _resource_text(resource: dict[str, Any]) -> str:
 
 
 def _media_type(source: object) -> str:
+    """Return what is known of binary content by its source, or by its address alone."""
+    if isinstance(source, str):
+        source = {"url": source}
     if not isinstance(source, dict):
         return ""
     address = _first_text(source, ("url",))
     if address.startswith("data:"):
         return address[5:101].partition(";")[0].partition(",")[0]
-    return _first_text(source, ("media_type", "mimeType")) or address
+    return _first_text(source, ("media_type", "mimeType")) or address[:_LONGEST_PATH]
 
 
 def _first_text(mapping: Mapping[str, Any], keys: Iterable[str]) -> str:
