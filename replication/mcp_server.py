@@ -32,7 +32,7 @@ Run = Callable[[str, dict[str, Any], Context], Awaitable[str]]
 
 _BUSY = "The store is busy with another process. Try again in a moment."
 _FULL = "The disk that holds the store is full. Make room and try again; nothing was lost."
-_DAMAGED = "The store's database is damaged; the person can run `origin doctor` to see what to do."
+_DAMAGED = "The store's database is damaged. The logs are safe: `origin rebuild` makes the database again from them."
 _UNREACHABLE = "The store cannot be opened where it lies; the person should check its folder's permissions and disk."
 _SQLITE_SENTENCES = {
     sqlite3.SQLITE_BUSY: _BUSY,

@@ -136,14 +136,18 @@ def sentence(error: Exception) -> str:
 
 
 _FULL = "The disk that holds {home} is full. Nothing archived before was lost; free some space and run this again."
+_DAMAGED = (
+    "The database in {home} is damaged ({error}). The logs themselves are safe in {home}/raw: "
+    "`rebuild` makes the database again from them."
+)
 # What SQLite's messages hold, and what to say of it.
 _DATABASE = (
     ("disk is full", _FULL),
     ("locked", "Another process kept the database in {home} busy for too long; run this again."),
     ("readonly", "The database in {home} cannot be written; check who owns it and its permissions."),
     ("unable to open", "The database in {home} cannot be opened; check who owns it and its permissions."),
-    ("malformed", "The database in {home} is damaged ({error}). The logs themselves are safe in {home}/raw."),
-    ("not a database", "The database in {home} is damaged ({error}). The logs themselves are safe in {home}/raw."),
+    ("malformed", _DAMAGED),
+    ("not a database", _DAMAGED),
 )
 
 
