@@ -24,7 +24,7 @@ BATCH_EVENTS_ALONE = 2_000
 HASHED_BYTES = 4_096
 # One key for so many source bytes keeps keys in the order of time and the indexes dense; a file that needs more takes
 # more when it does.
-BYTES_PER_KEY = 512
+BYTES_PER_KEY = 200
 _MALFORMED_KEPT = 1_000
 
 

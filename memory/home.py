@@ -43,11 +43,18 @@ def create() -> None:
     """
     try:
         for folder in (home(), raw_path(), home() / "keys", home() / "locks"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
             if folder.stat().st_mode & 0o077:
                 folder.chmod(0o700)
     except OSError as error:
         raise OriginError(f"Origin cannot use {home()} as its home: {error.strerror}.") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it that are missing, private to the owner; `mkdir` does so for the last one only."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 @contextmanager

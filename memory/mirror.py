@@ -118,7 +118,7 @@ def append(path: Path, known: int, label: Label, stored: bytes) -> int:
     """
     created = not path.exists()
     if created:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home.make_folder(path.parent)
     prefix = label_frame(label) if known == 0 else b""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

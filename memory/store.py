@@ -64,6 +64,8 @@ def _unusable(error: DatabaseError) -> str:
             f"The database in {home.home()} could not be locked. "
             "Origin needs a local disk: a network file system will not do."
         )
+    if "disk is full" in str(error):
+        return f"The disk that holds {home.home()} is full. Free some space and run this again."
     return f"The database in {home.home()} could not be opened: {error}."
 
 
