@@ -51,7 +51,7 @@ def create() -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it that are missing, private to the owner; `mkdir` does so for the last one only."""
+    """Make a folder and those missing above it private to the owner; `mkdir` does so for the last one only."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
@@ -96,6 +96,7 @@ def attach() -> None:
     path = home() / "locks" / "attached"
     if sys.platform == "win32" or _attached.get("path") == path:
         return
+    private(path)
     file = path.open("ab")
     fcntl.flock(file, fcntl.LOCK_SH)
     _attached.update(path=path, file=file)
