@@ -156,7 +156,9 @@ def settle(path: Path, known: int, data: bytes) -> Path | None:
     """
     size = path.stat().st_size if path.exists() else 0
     if size < known:
-        raise OriginError(f"The mirror {path} is shorter than the database says, so nothing is added to it. Restore it.")
+        raise OriginError(
+            f"The mirror {path} is shorter than the database says, so nothing is added to it. Restore it."
+        )
     if size == known:
         return None
     found = list(itertools.islice(frames(path, known), 2))
