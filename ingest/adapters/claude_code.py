@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ingest.adapters.calls import LONGEST_ID, called, with_call, without_call
-from ingest.adapters.content import call_text, compact_json, flatten, is_binary, named_files
+from ingest.adapters.content import call_text, compact_json, flatten, is_binary, named_files, spoken
 from ingest.adapters.contract import Adapter, Environment, SourceFile
 from ingest.adapters.files import roots, walk
 from ingest.adapters.markup import read_turn, together, without_last_reminders
@@ -25,7 +25,6 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}
 _LONGEST_NAME = 4_096
 _SKIPPED_DIRECTORIES = frozenset({"memory", "tool-results"})
 _PARAGRAPHS = "\n\n"
-_TEXT = ("text", None)
 _THINKING = ("thinking", "redacted_thinking")
 # Who put a record into the person's turn, where it was not the person.
 _MACHINE_ORIGINS = frozenset({"auto-continuation", "channel", "coordinator", "peer", "task-notification"})
@@ -240,18 +239,7 @@ def _blocks(record: JsonObject) -> list[Any]:
 
 def _texts(blocks: list[Any]) -> list[str]:
     """Return what the blocks of a record add to its message."""
-    return [text for text in map(_said, blocks) if text and not text.isspace()]
-
-
-def _said(block: object) -> str:
-    if isinstance(block, str):
-        return block
-    if not isinstance(block, dict):
-        return ""
-    if block.get("type") in _TEXT:
-        text = block.get("text")
-        return text if isinstance(text, str) else ""
-    return flatten(block) if is_binary(block) else ""
+    return [text for text in map(spoken, blocks) if text and not text.isspace()]
 
 
 def _event(

@@ -19,7 +19,10 @@ _BINARY = {name: name for name in ("image", "document", "audio", "video", "file"
 }
 _ADDRESSES = ("source", "image_url", "imageUrl")
 _PATH_KEYS = frozenset(
-    {"file_path", "filePath", "notebook_path", "path", "relative_path", "file", "filename", "paths", "files"}
+    {
+        *("file", "file_path", "filePath", "filename", "files", "notebook_path", "path", "paths", "relative_path"),
+        *("relativeWorkspacePath", "target_file", "targetFile"),
+    }
 )
 _MOST_FILES = 64
 _LONGEST_PATH = 4_096
@@ -45,6 +48,18 @@ def flatten(content: object, depth: int = 0) -> str:
         if isinstance(content, dict):
             return _block_text(content, depth)
     return compact_json(content)
+
+
+def spoken(block: object) -> str:
+    """Return what a block adds to the message it stands in: its text, or the placeholder of what is binary."""
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return ""
+    if block.get("type") in ("text", None):
+        text = block.get("text")
+        return text if isinstance(text, str) else ""
+    return flatten(block) if is_binary(block) else ""
 
 
 def is_binary(block: Mapping[str, Any]) -> bool:

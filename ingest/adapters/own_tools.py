@@ -8,7 +8,11 @@ from collections.abc import Iterator
 
 from memory.label import is_labelled
 
-_NAME = re.compile(r"mcp__.*origin.*__(?:search|timeline|get|sources|remember|correct|forget)", re.IGNORECASE)
+# Agents join server and tool by two underscores, by one, or by a hyphen.
+_NAME = re.compile(
+    r"mcp(__|_|-).*origin.*\1(?:search|timeline|get|sources|remember|correct|forget)",
+    re.IGNORECASE,
+)
 _ID = re.compile(r"(?:ent|tmb|rev)_[0-9a-f]{16}|[a-z][a-z0-9-]{0,39}:[A-Za-z0-9._:/+%-]{1,400}(?:#[a-z0-9]{1,12})?")
 _ANSWER = re.compile(r'\s*\{\s*"entries"\s*:')
 # The agent saves a long answer to a file and logs how it begins.
@@ -16,8 +20,8 @@ _SAVED = "<persisted-output>"
 
 
 def is_own_tool(name: str) -> bool:
-    """True for `mcp__origin__search`, `mcp__plugin_origin_origin__get` and their like."""
-    return name.startswith("mcp__") and _NAME.fullmatch(name) is not None
+    """True for `mcp__origin__search`, `mcp__plugin_origin_origin__get`, `mcp-origin-search` and their like."""
+    return name.startswith("mcp") and _NAME.fullmatch(name) is not None
 
 
 def is_own_answer(text: str) -> bool:

@@ -6,14 +6,18 @@ from ingest.adapters.own_tools import is_own_answer, is_own_tool, own_call_text
 
 
 @pytest.mark.parametrize(
-    "name", ["mcp__origin__search", "mcp__plugin_origin_origin__forget", "mcp__Origin-hub__remember"]
+    "name",
+    [
+        *("mcp__origin__search", "mcp__plugin_origin_origin__forget", "mcp__Origin-hub__remember"),
+        *("mcp-user-origin-search", "mcp_origin_get"),
+    ],
 )
 def test_own_tools_are_recognised(name: str) -> None:
     assert is_own_tool(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["search", "mcp__memory__search", "mcp__origin__delete", "mcp__origin__search_more", ""]
+    "name", ["search", "mcp__memory__search", "mcp__origin__delete", "mcp__origin__search_more", "mcp-origin", ""]
 )
 def test_other_tools_are_not(name: str) -> None:
     assert not is_own_tool(name)
