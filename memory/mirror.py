@@ -26,6 +26,7 @@ _SKIPPABLE = 0x184D2A50
 _COMPRESSOR = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
 _MAX_LABEL = 1 << 16
 _PIECE = 1 << 18
+_TAKEN = re.compile(r"^\.{0,2}$|\.(?:g\d+|zst)$", re.IGNORECASE)
 
 
 class Label(NamedTuple):
@@ -80,7 +81,8 @@ def relative_path(source: str, logical_path: str, generation: int) -> str:
 def _safe_segment(segment: str) -> str:
     """Keep a file name as it is where it can stand on any disk, else make one that no other segment has."""
     plain = re.sub(r"[^\w.@+=%-]", "_", segment)[:150]
-    if plain == segment and segment not in ("", ".", ".."):
+    # `a` in its first generation and `a.g1` must not share a mirror, nor `a` and `a.zst/b` a name.
+    if plain == segment and not _TAKEN.search(segment):
         return segment
     return f"{plain or '_'}~{hashlib.sha256(segment.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
