@@ -1,6 +1,7 @@
 """Search finds what holds every word, in any script, and takes no character for syntax."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,15 +16,15 @@ from tests.conftest import AgentHome, assistant, session_uuid, tool_call, tool_r
 FIRST, SECOND = session_uuid(1), session_uuid(2)
 
 
-def find(query: str, **options: object) -> list[str]:
+def find(query: str, **options: Any) -> list[str]:
     """Return the ends of the ids of what a search finds."""
     return [hit.event_id.partition("#")[0][-2:] for hit in found(query, **options).hits]
 
 
-def found(query: str, *, scope: Scope = EVERYTHING, **options: object) -> Found:
+def found(query: str, *, scope: Scope = EVERYTHING, **options: Any) -> Found:
     names = ("project", "source", "session", "since", "until")
     filters = Filters(**{name: str(options.pop(name)) for name in names if name in options})
-    return search(query, scope, filters, **options)  # type: ignore[arg-type]
+    return search(query, scope, filters, **options)
 
 
 @pytest.fixture
