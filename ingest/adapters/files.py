@@ -40,7 +40,7 @@ def walk(root: str, wanted: Callable[[str], bool], skipped: frozenset[str], fail
     A missing root holds nothing. A directory that cannot be read is added to `failures` and hides no other.
     Symlinked directories are not followed; a symlinked file counts only where it resolves inside the root.
     """
-    inside = os.path.join(os.path.realpath(root), "")
+    inside = _inside(root)
     pending = [(root, "")]
     while pending:
         directory, prefix = pending.pop()
@@ -51,6 +51,26 @@ def walk(root: str, wanted: Callable[[str], bool], skipped: frozenset[str], fail
                     pending.append((entry.path, f"{prefix}{name}/"))
             elif wanted(name) and (status := _status(entry, inside)):
                 yield Found(entry.path, prefix + name, status)
+
+
+def one_file(directory: str, name: str) -> os.stat_result | None:
+    """Return the status of a file with a known name, by the rules of `walk`; None where there is none to read.
+
+    Raises `OSError` where the directory cannot be read.
+    """
+    path = os.path.join(directory, name)
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode) and os.path.realpath(path).startswith(_inside(directory)):
+            status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _inside(directory: str) -> str:
+    """Return what the real paths of everything in a directory begin with."""
+    return os.path.join(os.path.realpath(directory), "")
 
 
 def _entries(directory: str, failures: list[OSError]) -> list[Entry]:
