@@ -96,8 +96,11 @@ class _Reading:
             self._names[table] = [str(name, "utf-8", "replace") for (name,) in self._ask(_COLUMNS, table)]
         self._watermark.open = [name for name in self._watermark.open if self._find("part", name)]
         yield from self._gone_sessions()
-        for table in filter(self._names.get, TABLES):
+        present = [table for table in TABLES if self._names[table]]
+        # An import under way goes on before any table is looked at whole again.
+        for table in present:
             yield from self._late_rows(table)
+        for table in present:
             if self._has_changed(table):
                 yield from self._late_rows(table)
                 yield from self._rows_since(table)
