@@ -150,10 +150,11 @@ def _prepared(event: ParsedEvent, number: int, inferred: str) -> PreparedEvent:
         text = text[:-_MASK_MARGIN]
     text = cut(text, limit)
     message = event.kind == "message"
+    line = event.line or number
     return PreparedEvent(
         event=event,
-        line=number,
-        ordinal=number * BLOCKS_PER_LINE + min(event.block, BLOCKS_PER_LINE - 1),
+        line=line,
+        ordinal=line * BLOCKS_PER_LINE + min(event.block, BLOCKS_PER_LINE - 1),
         at=event.at or inferred,
         inferred=not event.at,
         text=text,

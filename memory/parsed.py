@@ -38,6 +38,8 @@ class ParsedEvent(msgspec.Struct, frozen=True, gc=False):
     Where an agent writes the same thing twice, in one file or in two, both are events with the same `twin` key, and the
     one to show has `rank` 0: an event of higher rank is hidden while its session holds one of lower rank with the same
     key. `replays` is the native id of the session whose first events this session's file may begin with a copy of.
+
+    `line` is where the event begins, for one that goes over several lines and is whole only when another follows.
     """
 
     event_id: str
@@ -59,6 +61,7 @@ class ParsedEvent(msgspec.Struct, frozen=True, gc=False):
     twin: str = ""
     rank: int = 0
     replays: str = ""
+    line: int = 0
 
 
 class Title(msgspec.Struct, frozen=True, gc=False):
