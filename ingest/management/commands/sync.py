@@ -78,12 +78,17 @@ def _say(report: Report, adapters: Sequence[Adapter], environment: Environment, 
     if not any(did.files or did.failed for did in report.sources.values()):
         _say_where_it_looked(adapters, environment, paper)
     elif dry_run:
-        rows = [(name, number(did.files), number(did.read), size(did.bytes)) for name, did in report.sources.items()]
+        rows = [(name, number(did.files), number(did.read), size(did.bytes)) for name, did in _present(report)]
         paper.table(("source", "files", "to read", "bytes"), rows, right=range(1, 4))
     else:
         headings = ("source", "files", "read", "new events", "malformed", "bytes", "time")
-        paper.table(headings, [(name, *_row(did)) for name, did in report.sources.items()], right=range(1, 7))
+        paper.table(headings, [(name, *_row(did)) for name, did in _present(report)], right=range(1, 7))
         _say_what_next(report, paper)
+
+
+def _present(report: Report) -> list[tuple[str, SourceReport]]:
+    """Return the sources there is something to say of: an agent that is not installed is none."""
+    return [(name, did) for name, did in report.sources.items() if did.files or did.failed]
 
 
 def _row(did: SourceReport) -> tuple[str, ...]:
