@@ -108,10 +108,10 @@ def _image(context: Context) -> ParsedLine:
 
 def _name(context: Context) -> ParsedLine:
     name, thread = context.payload.get("thread_name"), id_of(context.payload.get("thread_id"))
-    if not isinstance(name, str) or not name.strip():
+    # A copied history names the thread it was copied from, and as of now: that would undo a later name of it.
+    if not isinstance(name, str) or not name.strip() or thread not in ("", known(context.state, "id")):
         return parsed(context)
-    session = context.session if thread in ("", known(context.state, "id")) else thread
-    return ParsedLine(context.state, titles=(Title("custom", name.strip(), session=session),), at=context.at)
+    return ParsedLine(context.state, titles=(Title("custom", name.strip(), session=context.session),), at=context.at)
 
 
 def _error(context: Context) -> ParsedLine:

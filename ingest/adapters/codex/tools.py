@@ -65,6 +65,8 @@ def read_image(context: Context, rank: int = SHOWN) -> ParsedLine:
 
 def called_tool(context: Context, name: str, arguments: object, rank: int = SHOWN) -> ParsedLine:
     """Return a call, and remember it for its result."""
+    if not name and not arguments:
+        return parsed(context)
     call_id = call_id_of(context.payload)
     name = _own_function(arguments) or name
     twin = f"call:{call_id}" if call_id else ""
@@ -97,7 +99,7 @@ def tool_name(payload: JsonObject) -> str:
     space = id_of(payload.get("namespace"))
     if space:
         return f"{space.rstrip('_')}__{name}"
-    return f"mcp__{name}" if is_own_tool(f"mcp__{name}") else name
+    return f"mcp__{name}" if is_own_tool(f"mcp__{name}") and not is_own_tool(name) else name
 
 
 def _arguments(value: object) -> object:
