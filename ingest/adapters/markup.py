@@ -10,6 +10,7 @@ from memory.parsed import Role
 _COMMAND = frozenset({"command-name", "command-message", "command-args", "command-contents"})
 _PERSON = _COMMAND | {"bash-input"}
 _WRAPPERS = _PERSON | {
+    *("agent_skills", "git_status", "mcp_servers", "user_info", "user_query"),
     "agent-message",
     "bash-stderr",
     "bash-stdout",
@@ -28,7 +29,7 @@ _WRAPPERS = _PERSON | {
     "user-prompt-submit-hook",
 }
 # What the person typed stands inside these.
-_WORDS = frozenset({"command-args", "user-memory-input"})
+_WORDS = frozenset({"command-args", "user-memory-input", "user_query"})
 _OPENING = re.compile(r"\s*<([a-z][a-z_-]*)(?:\s[^<>]*)?>")
 _END = re.compile(r"\s*\Z")
 _AFTER_NOTIFICATION = re.compile(r"\s*(?:Read the output file to retrieve the result|Full transcript available at): ")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from memory.label import is_labelled
 
-# Agents join server and tool by two underscores, by one, or by a hyphen.
+# Agents join server and tool by two underscores, by one, or by a hyphen; some say that it is a server, some do not.
 _NAME = re.compile(
-    r"mcp(__|_|-).*origin.*\1(?:search|timeline|get|sources|remember|correct|forget)",
+    r"(?:mcp(__|_|-).*origin.*\1|origin[_-]{1,2})(?:search|timeline|get|sources|remember|correct|forget)",
     re.IGNORECASE,
 )
 _ID = re.compile(r"(?:ent|tmb|rev)_[0-9a-f]{16}|[a-z][a-z0-9-]{0,39}:[A-Za-z0-9._:/+%-]{1,400}(?:#[a-z0-9]{1,12})?")
@@ -20,8 +20,8 @@ _SAVED = "<persisted-output>"
 
 
 def is_own_tool(name: str) -> bool:
-    """True for `mcp__origin__search`, `mcp__plugin_origin_origin__get`, `mcp-origin-search` and their like."""
-    return name.startswith("mcp") and _NAME.fullmatch(name) is not None
+    """True for `mcp__origin__search`, `mcp__plugin_origin_origin__get`, `mcp-origin-search`, `origin__search`…"""
+    return name.startswith(("mcp", "origin")) and _NAME.fullmatch(name) is not None
 
 
 def is_own_answer(text: str) -> bool:

@@ -9,7 +9,7 @@ from ingest.adapters.own_tools import is_own_answer, is_own_tool, own_call_text
     "name",
     [
         *("mcp__origin__search", "mcp__plugin_origin_origin__forget", "mcp__Origin-hub__remember"),
-        *("mcp-user-origin-search", "mcp_origin_get"),
+        *("mcp-user-origin-search", "mcp_origin_get", "origin__search", "origin_forget"),
     ],
 )
 def test_own_tools_are_recognised(name: str) -> None:
@@ -17,7 +17,16 @@ def test_own_tools_are_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["search", "mcp__memory__search", "mcp__origin__delete", "mcp__origin__search_more", "mcp-origin", ""]
+    "name",
+    [
+        "search",
+        "mcp__memory__search",
+        "mcp__origin__delete",
+        "mcp__origin__search_more",
+        "mcp-origin",
+        "original_search",
+        "",
+    ],
 )
 def test_other_tools_are_not(name: str) -> None:
     assert not is_own_tool(name)
