@@ -1,12 +1,13 @@
 """Reading sources from where the archive stopped: complete lines of plain and compressed files, rows of databases."""
 
 import hashlib
+import io
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 import zstandard
 
@@ -107,12 +108,12 @@ class LineReader:
     def matches(self, cursor: Cursor) -> bool:
         """True where the file still begins with what was ingested from it.
 
-        Compares the first and last 4,096 bytes ingested, and every stretch where another file has taken the place.
+        Compares the first and last 4,096 bytes ingested, and every stretch where another file has taken the place. The
+        size it was found with says nothing: another run may have read on in a file that has grown since.
         """
         if not cursor.bytes:
             return True
-        if self._file.form == "lines" and self._file.size < cursor.bytes:
-            return False
+        self.close()  # what was read before may not be there any more
         with _errors_named(self._file.path):
             if cursor.origin.inode not in (-1, self._file.inode):
                 return self._all_stretches_match(cursor)
@@ -175,6 +176,15 @@ class LineReader:
                 break
         del self._buffer[:ahead]
         self._start = offset
+
+
+def first_lines(file: SourceFile, limit: int) -> Iterator[bytes]:
+    """Yield the complete lines that a file begins with, up to `limit` bytes. Raises `Unreadable`."""
+    with _errors_named(file.path), io.BufferedReader(cast(io.RawIOBase, _open(file))) as stream:
+        while limit > 0 and (line := stream.readline(limit)):
+            if line.endswith(b"\n") or is_complete_object(line):
+                yield line
+            limit -= len(line)
 
 
 def _open(file: SourceFile) -> BinaryIO:

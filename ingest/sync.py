@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import count, zip_longest
 from typing import NamedTuple
 
-from ingest import plan
+from ingest import exclude, plan
+from ingest.adapters import ADAPTERS
 from ingest.adapters.contract import Adapter, Environment, SourceFile
 from ingest.plan import Work
 from ingest.readers import LineReader, Reader, RowReader, Stretch, Unreadable, Vanished
@@ -35,10 +36,12 @@ _UNBOUNDED = 1 << 40
 class SourceReport:
     """What a run did for one source. `failed` is why nothing of it could be found; `problems` are single files.
 
-    `seconds` is the time spent on finding and reading its files, among which those of other sources take turns.
+    `excluded` are files that config.toml leaves out; `seconds` is the time spent on finding and reading its files,
+    among which those of other sources take turns.
     """
 
     files: int = 0
+    excluded: int = 0
     read: int = 0
     events: int = 0
     malformed: int = 0
@@ -50,10 +53,11 @@ class SourceReport:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run did, by source, and how many seconds it took."""
+    """What a run did, by source, and how many seconds it took. `excluded` are sources that config.toml leaves out."""
 
     sources: Mapping[str, SourceReport]
     seconds: float
+    excluded: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -70,15 +74,16 @@ def sync(
 ) -> Report:
     """Archive every new line of the adapters' files and return what was done.
 
-    Raises `mirror.UnknownFrames` where the mirrors belong to another database, and `OSError` or a database error where
-    the store cannot be written; nothing that was appended before is lost by that.
+    Raises `mirror.UnknownFrames` where the mirrors belong to another database, `OriginError` where config.toml cannot
+    be understood, and `OSError` or a database error where the store cannot be written; nothing that was appended before
+    is lost by that.
     """
     started = time.monotonic()
     archive.check_mirrors_known()
     run = _Run(tuple(adapters), environment, progress)
     with runs.recorded(lambda: {source: asdict(report) for source, report in run.reports.items()}):
         run.read_everything()
-    return Report(run.reports, time.monotonic() - started)
+    return Report(run.reports, time.monotonic() - started, run.excluded)
 
 
 def dry_run(adapters: Iterable[Adapter], environment: Environment) -> Report:
@@ -89,7 +94,7 @@ def dry_run(adapters: Iterable[Adapter], environment: Environment) -> Report:
         for file, known in run.changed(adapter):
             run.reports[adapter.source].read += 1
             run.reports[adapter.source].bytes += max(file.size - known, 0)
-    return Report(run.reports, time.monotonic() - started)
+    return Report(run.reports, time.monotonic() - started, run.excluded)
 
 
 @dataclass(order=True)
@@ -114,14 +119,18 @@ class _Run:
     """One run: the files waiting, and what was done so far."""
 
     def __init__(self, adapters: tuple[Adapter, ...], environment: Environment, progress: Progress) -> None:
-        self.adapters = adapters
-        self.reports = {adapter.source: SourceReport() for adapter in adapters}
+        known = {adapter.source for adapter in (*adapters, *ADAPTERS)}
+        self._rules = exclude.load(environment, known)
+        self.adapters = tuple(adapter for adapter in adapters if adapter.source not in self._rules.sources)
+        self.excluded = tuple(adapter.source for adapter in adapters if adapter not in self.adapters)
+        self.reports = {adapter.source: SourceReport() for adapter in self.adapters}
         self._environment = environment
         self._progress = progress
         self._queue: list[_Queued] = []
         self._busy: list[_Queued] = []
         self._recent: dict[str, Work] = {}
         self._queued: dict[str, tuple[int, int, int]] = {}
+        self._latest: dict[tuple[str, str], int] = {}
         self._numbers = count()
         self._total = self._done = 0
         self._alone = False
@@ -147,7 +156,10 @@ class _Run:
         room = FRAME_BYTES * (4 if self._alone else 1)
         while self._queue and room > 0 and self._goes_with(batch, self._queue[0]):
             queued = heapq.heappop(self._queue)
-            if not locks.take(queued.work.cursor.id, wait=wait):
+            if self._latest[_identity(queued.work)] != queued.number:
+                # It was queued again since: one batch must not hold the same lines of a file twice.
+                queued.reader.close()
+            elif not locks.take(queued.work.cursor.id, wait=wait):
                 self._busy.append(queued)
             elif stretch := self._read(queued):
                 batch.append(_Turn(queued, stretch))
@@ -252,16 +264,18 @@ class _Run:
         """Return the adapter's files that a stat does not show to be unchanged, and their bytes ingested."""
         report = self.reports[adapter.source]
         started = time.monotonic()
-        files, failure = plan.discover(adapter, self._environment)
-        report.seconds += time.monotonic() - started
-        report.files = len(files)
-        if failure and not files:
-            report.failed = failure
-        elif failure and failure not in report.problems:
-            report.problems.append(failure)
+        files, excluded, failure = plan.discover(adapter, self._environment, self._rules)
         known = archive.known(adapter.source)
-        found = plan.changed(files.values(), known)
-        return [(file, known[file.logical_path].bytes if file.logical_path in known else 0) for file in found]
+        chosen = self._rules.choose(adapter, plan.changed(files.values(), known))
+        report.seconds += time.monotonic() - started
+        report.files = len(files) - chosen.excluded
+        report.excluded = excluded + chosen.excluded
+        if failure and not (files or excluded):
+            report.failed = failure
+            return []
+        problems = [failure, *chosen.problems] if failure else chosen.problems
+        report.problems += [problem for problem in problems if problem not in report.problems]
+        return [(file, known[file.logical_path].bytes if file.logical_path in known else 0) for file in chosen.files]
 
     def _discover(self) -> None:
         """Queue every file that is new or changed since it was last read or queued."""
@@ -283,7 +297,14 @@ class _Run:
         self._queued[file.path] = _stat(file)
         if file.mtime_ns > (time.time() - HOT_SECONDS) * 1e9 and file.form == "lines":
             self._recent[file.path] = work
-        heapq.heappush(self._queue, _Queued(-file.mtime_ns, next(self._numbers), work, _reader(work)))
+        queued = _Queued(-file.mtime_ns, next(self._numbers), work, self._reader(work))
+        self._latest[_identity(work)] = queued.number
+        heapq.heappush(self._queue, queued)
+
+    def _reader(self, work: Work) -> Reader:
+        if work.file.form != "rows":
+            return LineReader(work.file)
+        return RowReader(work.file, self._rules.kept_rows(work.adapter, work.file, work.cursor.state))
 
     def _look_again(self) -> None:
         """Between two batches of a backlog: whatever is being written right now goes first."""
@@ -306,8 +327,8 @@ class _Run:
         except OSError:
             return
         file = work.file._replace(size=stat.st_size, mtime_ns=stat.st_mtime_ns, inode=stat.st_ino)
-        if self._queued[file.path] != _stat(file):
-            self._enqueue(work._replace(file=file))
+        if self._queued[file.path] != _stat(file) and self._rules.choose(work.adapter, [file]).files:
+            self._enqueue(work._replace(file=file, cursor=archive.cursor(work.cursor.key)))
 
 
 def _piece(turn: _Turn) -> Piece:
@@ -317,12 +338,9 @@ def _piece(turn: _Turn) -> Piece:
     return Piece(cursor.id, cursor.bytes, stretch.data, adapter.parse_line, plan.origin(file), stretch.watermark)
 
 
+def _identity(work: Work) -> tuple[str, str]:
+    return (work.file.source, work.file.logical_path)
+
+
 def _stat(file: SourceFile) -> tuple[int, int, int]:
     return (file.size, file.mtime_ns, file.inode)
-
-
-def _reader(work: Work) -> Reader:
-    if work.file.form == "rows":
-        assert work.adapter.read_rows is not None, f"{work.adapter.source} finds databases but cannot read rows"
-        return RowReader(work.file, work.adapter.read_rows)
-    return LineReader(work.file)
