@@ -99,7 +99,7 @@ def tool_name(payload: JsonObject) -> str:
     space = id_of(payload.get("namespace"))
     if space:
         return f"{space.rstrip('_')}__{name}"
-    return f"mcp__{name}" if is_own_tool(f"mcp__{name}") and not is_own_tool(name) else name
+    return f"mcp__{name}" if is_own_tool(f"mcp__{name}") and not name.startswith("mcp") else name
 
 
 def _arguments(value: object) -> object:
