@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ingest.adapters.contract import Adapter, Environment, SourceFile
+from ingest.exclude import Rules
 from memory import archive
 from memory.archive import Cursor, Known, Origin, RawKey
 
@@ -20,23 +21,26 @@ class Work(NamedTuple):
 
 
 class Discovered(NamedTuple):
-    """An adapter's files by logical path, and why some of them could not be found."""
+    """An adapter's files by logical path, how many paths are excluded, and why some of them could not be found."""
 
     files: dict[str, SourceFile]
+    excluded: int
     failure: str
 
 
-def discover(adapter: Adapter, environment: Environment) -> Discovered:
-    """Find an adapter's files; of a plain and a compressed copy the plain one counts."""
-    files: dict[str, SourceFile] = {}
+def discover(adapter: Adapter, environment: Environment, rules: Rules | None = None) -> Discovered:
+    """Find an adapter's files but for excluded paths; of a plain and a compressed copy the plain one counts."""
+    found: list[SourceFile] = []
+    failure = ""
     try:
         for file in adapter.discover(environment):
-            other = files.get(file.logical_path)
-            if other is None or _preferred(file) > _preferred(other):
-                files[file.logical_path] = file
+            found.append(file)
     except OSError as error:
-        return Discovered(files, f"{error.filename or adapter.display_name} could not be read: {error.strerror}.")
-    return Discovered(files, "")
+        failure = f"{error.filename or adapter.display_name} could not be read: {error.strerror}."
+    kept = rules.without_excluded_paths(found) if rules else found
+    # The last of a logical path stays.
+    files = {file.logical_path: file for file in sorted(kept, key=_preferred)}
+    return Discovered(files, len(found) - len(kept), failure)
 
 
 def _preferred(file: SourceFile) -> tuple[bool, int, str]:

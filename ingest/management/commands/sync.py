@@ -12,9 +12,11 @@ from django.core.management.base import CommandParser
 from ingest.adapters import ADAPTERS
 from ingest.adapters.contract import Adapter, Environment
 from ingest.sync import Progress, Report, SourceReport, dry_run, sync
+from memory import config
 from memory.errors import OriginError
 from memory.management.base import StoreCommand, command_line
 from memory.management.printing import Paper, counted, number, printable, size
+from memory.shapes import Json
 
 
 class Command(StoreCommand):
@@ -38,15 +40,18 @@ class Command(StoreCommand):
         environment = Environment(Path.home(), os.environ)
         report = _plan(adapters, environment) if dry_run else _sync(adapters, environment, quiet=quiet)
         if as_json:
-            self.print_json(
-                {"sources": {name: asdict(did) for name, did in report.sources.items()}, "seconds": report.seconds}
-            )
+            self.print_json(_shape(report))
         elif not quiet:
             _say(report, adapters, environment, self.paper(), dry_run=dry_run)
         for problem in _problems(report):
             self.stderr.write(printable(problem), lambda text: text)
         if report.failed:
             raise OriginError(_failure(report))
+
+
+def _shape(report: Report) -> Json:
+    sources = {name: asdict(did) for name, did in report.sources.items()}
+    return {"sources": sources, "excluded": report.excluded, "seconds": report.seconds}
 
 
 def _plan(adapters: Sequence[Adapter], environment: Environment) -> Report:
@@ -75,8 +80,9 @@ def _progress_bar(*, shown: bool) -> Iterator[Progress]:
 
 
 def _say(report: Report, adapters: Sequence[Adapter], environment: Environment, paper: Paper, *, dry_run: bool) -> None:
-    if not any(did.files or did.failed for did in report.sources.values()):
-        _say_where_it_looked(adapters, environment, paper)
+    looked = [adapter for adapter in adapters if adapter.source in report.sources]
+    if not any(did.files or did.excluded or did.failed for did in report.sources.values()):
+        _say_where_it_looked(looked, environment, paper)
     elif dry_run:
         rows = [(name, number(did.files), number(did.read), size(did.bytes)) for name, did in _present(report)]
         paper.table(("source", "files", "to read", "bytes"), rows, right=range(1, 4))
@@ -84,6 +90,7 @@ def _say(report: Report, adapters: Sequence[Adapter], environment: Environment, 
         headings = ("source", "files", "read", "new events", "malformed", "bytes", "time")
         paper.table(headings, [(name, *_row(did)) for name, did in _present(report)], right=range(1, 7))
         _say_what_next(report, paper)
+    _say_what_is_excluded(report, paper)
 
 
 def _present(report: Report) -> list[tuple[str, SourceReport]]:
@@ -108,6 +115,12 @@ def _say_what_next(report: Report, paper: Paper) -> None:
         paper.line(f"{counted(malformed, 'line')} {were} malformed; {command_line(['status'])} says why.")
     if any(did.events for did in report.sources.values()):
         paper.line(f"Search them: {command_line(['search', 'WORDS'])}")
+
+
+def _say_what_is_excluded(report: Report, paper: Paper) -> None:
+    files = [f"{counted(did.excluded, 'file')} of {name}" for name, did in report.sources.items() if did.excluded]
+    if left := [*report.excluded, *files]:
+        paper.line(f"Left alone, as {config.NAME} says: {', '.join(left)}.")
 
 
 def _say_where_it_looked(adapters: Sequence[Adapter], environment: Environment, paper: Paper) -> None:
