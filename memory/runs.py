@@ -12,8 +12,9 @@ from memory.models import SyncLog
 CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 LAST_RUN = "SELECT started_at, ended_at, error FROM sync_log ORDER BY started_at DESC, id DESC LIMIT 1"
 LAST_WHOLE_RUN = "SELECT max(started_at) FROM sync_log WHERE ended_at <> '' AND error = ''"
+# A source read to its end has its time; what is left of it then is a line that waits to be whole.
 INDEXED = """
-    SELECT source, sum(bytes), sum(CASE WHEN form = 'lines' AND size > bytes THEN size ELSE bytes END)
+    SELECT source, sum(bytes), sum(CASE WHEN mtime_ns = -1 AND form = 'lines' AND size > bytes THEN size ELSE bytes END)
     FROM raw_file WHERE store = '' GROUP BY source"""
 
 

@@ -20,6 +20,7 @@ from ingest.sync import dry_run, sync
 from memory import archive, home, mirror, sql
 from memory.archive import RawKey
 from memory.errors import OriginError
+from memory.freshness import freshness
 from memory.parsed import Line, ParsedEvent, ParsedLine, State
 from tests.conftest import AgentHome, assistant, session_uuid, user
 
@@ -346,3 +347,10 @@ class TestStore:
             os.umask(before)
         for path in store.rglob("*"):
             assert path.stat().st_mode & 0o077 == 0, path
+
+    def test_a_line_that_waits_to_be_whole_is_no_backlog(self, store: Path, agent_home: AgentHome) -> None:
+        agent_home.write(FIRST, user(1, "one", FIRST))
+        with agent_home.log(FIRST).open("ab") as file:
+            file.write(b'{"torn')
+        agent_home.sync()
+        assert freshness() == {"claude-code": "100% indexed, 0 min old"}
