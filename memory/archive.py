@@ -341,6 +341,7 @@ def _start(file: RawFile) -> Start:
         state=msgspec.json.decode(file.parser_state),
         last_at=file.last_at,
         first_seen=file.first_seen,
+        agent_version=file.agent_version,
     )
 
 
@@ -360,8 +361,8 @@ def _write_malformed(file: RawFile, batch: Batch) -> None:
     if batch.malformed and file.malformed < _MALFORMED_KEPT:
         MalformedLine.objects.bulk_create(
             [
-                MalformedLine(raw_file=file, line=line, reason=reason[:80], agent_version=batch.agent_version)
-                for line, reason in list(batch.malformed.items())[:_MALFORMED_KEPT]
+                MalformedLine(raw_file=file, line=line, reason=why.reason[:80], agent_version=why.agent_version)
+                for line, why in list(batch.malformed.items())[:_MALFORMED_KEPT]
             ],
             ignore_conflicts=True,
         )
@@ -374,7 +375,7 @@ def _move_cursor(file: RawFile, batch: Batch, piece: Piece) -> None:
     file.open_line = batch.open_line
     file.parser_state = msgspec.json.encode(batch.state).decode()
     file.last_at = batch.last_at
-    file.agent_version = batch.agent_version or file.agent_version
+    file.agent_version = batch.agent_version
     file.parsed += batch.parsed
     file.skipped += batch.skipped
     file.malformed += len(batch.malformed)

@@ -27,6 +27,7 @@ class Start(NamedTuple):
     state: State
     last_at: str
     first_seen: str
+    agent_version: str = ""
 
 
 class PreparedEvent(NamedTuple):
@@ -50,6 +51,13 @@ class PlacedTitle(NamedTuple):
     at: str
 
 
+class Unusable(NamedTuple):
+    """Why a line could not be used, and the version of the agent that wrote the lines before it."""
+
+    reason: str
+    agent_version: str
+
+
 @dataclass
 class Batch:
     """What one transaction writes: a frame and all that its lines say."""
@@ -63,7 +71,7 @@ class Batch:
     skipped: int = 0
     events: list[PreparedEvent] = field(default_factory=list)
     titles: list[PlacedTitle] = field(default_factory=list)
-    malformed: dict[int, str] = field(default_factory=dict)
+    malformed: dict[int, Unusable] = field(default_factory=dict)
 
     @property
     def open_line(self) -> bool:
@@ -80,7 +88,7 @@ def prepare(data: bytes, start: Start, parse_line: ParseLine, max_events: int) -
 
     `data` is complete lines, or ends in one complete record without newline.
     """
-    batch = Batch(data=b"", newlines=0, state=start.state, last_at=start.last_at)
+    batch = Batch(data=b"", newlines=0, state=start.state, last_at=start.last_at, agent_version=start.agent_version)
     used = 0
     for number, segment in enumerate(data.split(b"\n"), start.first_line):
         if len(batch.events) >= max_events:
@@ -98,7 +106,7 @@ def _parse(line: Line, start: Start, batch: Batch, parse_line: ParseLine) -> Non
         if isinstance(piece, ParsedLine):
             _keep(piece, line.number, start, batch)
         if rest is not None:
-            batch.malformed.setdefault(line.number, rest)
+            batch.malformed.setdefault(line.number, Unusable(rest, batch.agent_version))
 
 
 def _pieces(line: Line, state: State, parse_line: ParseLine) -> Iterator[tuple[ParsedLine | None, str | None]]:

@@ -77,12 +77,13 @@ class RawFrame(models.Model):
 
 
 class MalformedLine(models.Model):
-    """A line that made no event, and why; the text stays in the mirror."""
+    """A line that could not be used, and why; the text stays in the mirror. `mended`: a later parser can use it."""
 
     raw_file = models.ForeignKey(RawFile, models.PROTECT)
     line = models.BigIntegerField()
     reason = models.CharField(max_length=80)
     agent_version = models.CharField(max_length=64, default="")
+    mended = models.BooleanField(default=False)
 
     class Meta:
         db_table = "malformed_line"

@@ -42,7 +42,7 @@ TITLES = """
     FROM session_title t JOIN raw_file r ON r.id = t.raw_file_id"""
 MALFORMED = """
     SELECT r.store, r.source, r.logical_path, r.generation, m.line, m.reason, m.agent_version
-    FROM malformed_line m JOIN raw_file r ON r.id = m.raw_file_id"""
+    FROM malformed_line m JOIN raw_file r ON r.id = m.raw_file_id WHERE NOT m.mended"""
 EXCLUDED = "SELECT event_id, tombstone FROM excluded_event"
 FRAMES = """
     SELECT f.*, r.mirror_path, r.bytes, r.lines AS file_lines, r.stored_bytes

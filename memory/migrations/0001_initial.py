@@ -284,6 +284,7 @@ class Migration(migrations.Migration):
                 ("line", models.BigIntegerField()),
                 ("reason", models.CharField(max_length=80)),
                 ("agent_version", models.CharField(default="", max_length=64)),
+                ("mended", models.BooleanField(default=False)),
                 ("raw_file", models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to="memory.rawfile")),
             ],
             options={

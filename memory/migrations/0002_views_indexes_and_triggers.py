@@ -156,9 +156,12 @@ END;
 """
 
 # Session, context, ordinal and owner of an event may change with its owner place, shadowed_by with its twins.
-FIXED_EVENT_COLUMNS = (
-    "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, raw_file_id, line, home, twin, rank"
-)
+# A malformed line may turn out readable by a later parser.
+FIXED_COLUMNS = {
+    "event": "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, raw_file_id, line, home, twin,"
+    " rank",
+    "malformed_line": "id, raw_file_id, line, reason, agent_version",
+}
 # Table -> the condition under which a row to be inserted exists already; an OR inside one EXISTS costs a fifth more.
 APPEND_ONLY = {
     "event": "EXISTS (SELECT 1 FROM event WHERE id = new.id)"
@@ -179,7 +182,7 @@ APPEND_ONLY = {
 
 def append_only_triggers(table: str, exists: str) -> str:
     """The three triggers that let `table` only grow."""
-    changed = f"UPDATE OF {FIXED_EVENT_COLUMNS}" if table == "event" else "UPDATE"
+    changed = f"UPDATE OF {FIXED_COLUMNS[table]}" if table in FIXED_COLUMNS else "UPDATE"
     return f"""
 CREATE TRIGGER {table}_insert_once BEFORE INSERT ON {table} WHEN {exists}
 BEGIN
