@@ -12,6 +12,23 @@ from memory.errors import MalformedLine
 from memory.parsed import Line, ParsedLine, ParseLine, State
 from tests.ingest.adapters.golden import cases
 
+# Lines that no adapter can read, and the reason each is counted under.
+BROKEN_LINES = [
+    (b'{"type":"user","mess', "broken JSON"),
+    (b"[1]", "not a JSON object"),
+    (b"plain text", "not a JSON object"),
+    (b'{"type":"mode"}{"type":"mode"}', "two records on one line"),
+    (b'{"a":' * 2_000 + b"1" + b"}" * 2_000, "nested too deeply"),
+    (b'{"a":' + b"9" * 5_000 + b"}", "a number too long to read"),
+]
+# What editors, systems and crashes leave before and after a record.
+BYTES_AROUND = {
+    "byte order mark": (b"\xef\xbb\xbf", b""),
+    "CRLF": (b"", b"\r"),
+    "NUL bytes": (b"\x00\x00", b"\x00"),
+    "white space": (b" ", b"\t"),
+}
+
 
 def json_values(*texts: str) -> st.SearchStrategy[Any]:
     """Draw any JSON value, `texts` among it: a field may be of any type."""

@@ -14,6 +14,7 @@ from memory.errors import MalformedLine
 from memory.json_line import split_objects
 from memory.parsed import Line, ParsedEvent, ParsedLine, State, Title
 from tests.ingest.adapters.golden import Case, cases, read_lines
+from tests.ingest.adapters.properties import BROKEN_LINES, BYTES_AROUND
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
 OTHER_SESSION = "5e551011-0000-4000-8000-000000000002"
@@ -385,17 +386,7 @@ def test_a_title_line_without_a_title_gives_none(record: Record) -> None:
 # Damage
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b'{"type":"user","mess', "broken JSON"),
-        (b"[1]", "not a JSON object"),
-        (b"plain text", "not a JSON object"),
-        (b'{"type":"mode"}{"type":"mode"}', "two records on one line"),
-        (b'{"a":' * 2_000 + b"1" + b"}" * 2_000, "nested too deeply"),
-        (b'{"a":' + b"9" * 5_000 + b"}", "a number too long to read"),
-    ],
-)
+@pytest.mark.parametrize(("data", "reason"), BROKEN_LINES)
 def test_a_broken_line_is_malformed_with_its_reason(data: bytes, reason: str) -> None:
     with pytest.raises(MalformedLine, match=reason):
         parse_line(Line(data, 1, PATH), {})
@@ -408,11 +399,7 @@ def test_two_records_run_together_are_read_one_by_one() -> None:
     assert (texts, rest) == (["one", "two"], b"")
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(b"\xef\xbb\xbf", b""), (b"", b"\r"), (b"\x00\x00", b"\x00"), (b" ", b"\t")],
-    ids=["byte order mark", "CRLF", "NUL bytes", "white space"],
-)
+@pytest.mark.parametrize(("before", "after"), BYTES_AROUND.values(), ids=BYTES_AROUND)
 def test_bytes_around_a_record_change_nothing(before: bytes, after: bytes) -> None:
     data = json.dumps(user("light it")).encode()
     assert parse_line(Line(before + data + after, 1, PATH), {}) == parse_line(Line(data, 1, PATH), {})

@@ -13,6 +13,8 @@ from memory.errors import MalformedLine
 from memory.json_line import split_objects
 from memory.parsed import Line, ParsedEvent, ParsedLine, State, Title
 from tests.ingest.adapters.properties import (
+    BROKEN_LINES,
+    BYTES_AROUND,
     check_a_stored_state_changes_nothing,
     damaged_lines,
     json_values,
@@ -489,17 +491,7 @@ def test_no_name_and_a_copied_thread_s_name_are_no_titles(fields: Record) -> Non
 # Damage
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b'{"type":"response_item","payl', "broken JSON"),
-        (b"[1]", "not a JSON object"),
-        (b"plain text", "not a JSON object"),
-        (b'{"type":"x"}{"type":"x"}', "two records on one line"),
-        (b'{"a":' * 2_000 + b"1" + b"}" * 2_000, "nested too deeply"),
-        (b'{"a":' + b"9" * 5_000 + b"}", "a number too long to read"),
-    ],
-)
+@pytest.mark.parametrize(("data", "reason"), BROKEN_LINES)
 @pytest.mark.parametrize("path", [PATH, "session_index.jsonl", "state_5.sqlite"])
 def test_a_broken_line_is_malformed_with_its_reason(data: bytes, reason: str, path: str) -> None:
     with pytest.raises(MalformedLine, match=reason):
@@ -513,11 +505,7 @@ def test_two_records_run_together_are_read_one_by_one() -> None:
     assert len({each.event_id for each in found}) == 2
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(b"\xef\xbb\xbf", b""), (b"", b"\r"), (b"\x00\x00", b"\x00"), (b" ", b"\t")],
-    ids=["byte order mark", "CRLF", "NUL bytes", "white space"],
-)
+@pytest.mark.parametrize(("before", "after"), BYTES_AROUND.values(), ids=BYTES_AROUND)
 def test_bytes_around_a_record_change_nothing(before: bytes, after: bytes) -> None:
     data = json.dumps(user("light it")).encode()
     assert parse_line(Line(before + data + after, 1, PATH), {}) == parse_line(Line(data, 1, PATH), {})
