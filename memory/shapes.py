@@ -160,8 +160,11 @@ def status(found: Status, zone: tzinfo) -> Json:
 
 
 def _source_status(source: SourceStatus, zone: tzinfo) -> Json:
-    shape: Json = asdict(source) | {"reasons": [asdict(reason) for reason in source.reasons]}
-    return shape | {"last_sync": local(source.last_sync, zone) if source.last_sync else ""}
+    shape: Json = asdict(source) | {"last_sync": local(source.last_sync, zone) if source.last_sync else ""}
+    if source.purge:
+        next_at = local(source.purge.next_at, zone) if source.purge.next_at else ""
+        shape["purge"] = asdict(source.purge) | {"next_at": next_at}
+    return {name: value for name, value in shape.items() if value is not None}
 
 
 def _run(run: Run, zone: tzinfo) -> Json:

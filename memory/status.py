@@ -2,9 +2,10 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from django.db.models import Count, Q, Sum
 
@@ -14,6 +15,8 @@ from memory.models import MalformedLine, RawFile, Session, SyncLog, VisibleEvent
 
 # A source left out of so many runs by --source has not been synced lately.
 _RUNS_SEARCHED = 200
+# How far ahead a purge is told.
+PURGE_DAYS = 7
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,38 @@ class Malformed:
 
 
 @dataclass(frozen=True)
+class SoleCopies:
+    """Files that are held here alone: their source is gone."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Purge:
+    """What an agent will delete of its own logs: `days` after their last change, so many files within `PURGE_DAYS`.
+
+    `next_at` is when the first of its files is due: at its next start where that is past, never where it is empty.
+    """
+
+    days: int
+    soon: int
+    next_at: str
+
+
+class AtSource(NamedTuple):
+    """What discovery found of a source: the logical paths of its files, and what the agent will delete of them."""
+
+    logical_paths: Collection[str]
+    purge: Purge | None
+
+
+@dataclass(frozen=True)
 class SourceStatus:
-    """What is held of one source. `bytes` are of the logs, `mirror_bytes` of their compressed mirrors."""
+    """What is held of one source. `bytes` are of the logs, `mirror_bytes` of their compressed mirrors.
+
+    `sole_copies` and `purge` are None where it is not known what there is at the source.
+    """
 
     source: str
     files: int
@@ -38,6 +71,8 @@ class SourceStatus:
     malformed: int
     reasons: tuple[Malformed, ...]
     last_sync: str
+    sole_copies: SoleCopies | None
+    purge: Purge | None
 
 
 @dataclass(frozen=True)
@@ -61,13 +96,13 @@ class Status:
     freshness: Mapping[str, str]
 
 
-def status() -> Status:
-    """Return what is held."""
+def status(found: Mapping[str, AtSource]) -> Status:
+    """Return what is held; `found` is what discovery found of each source that it could look through."""
     return Status(
         home=str(home.home()),
         database_bytes=sum(_size(Path(f"{home.database_path()}{suffix}")) for suffix in ("", "-wal")),
         mirror_bytes=sum(_size(path) for path in home.raw_path().rglob("*") if path.is_file()),
-        sources=_sources(),
+        sources=_sources(found),
         last_run=_last_run(),
         freshness=freshness(),
     )
@@ -80,7 +115,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _sources() -> tuple[SourceStatus, ...]:
+def _sources(found: Mapping[str, AtSource]) -> tuple[SourceStatus, ...]:
     held = RawFile.objects.values("source").annotate(
         files=Count("id", filter=Q(generation=0)),
         bytes=Sum("bytes"),
@@ -95,9 +130,18 @@ def _sources() -> tuple[SourceStatus, ...]:
             events=events.get(row["source"], 0),
             reasons=tuple(reasons[row["source"]]),
             last_sync=synced.get(row["source"], ""),
+            sole_copies=_sole_copies(row["source"], found[row["source"]]) if row["source"] in found else None,
+            purge=found[row["source"]].purge if row["source"] in found else None,
         )
         for row in held.order_by("source")
     )
+
+
+def _sole_copies(source: str, at_source: AtSource) -> SoleCopies:
+    """Count what is held of files that are gone, by their names; what they were before a rewrite goes with them."""
+    held = RawFile.objects.filter(store="", source=source, bytes__gt=0).values_list("logical_path", "bytes")
+    gone = [(path, size) for path, size in held if path not in at_source.logical_paths]
+    return SoleCopies(files=len({path for path, _ in gone}), bytes=sum(size for _, size in gone))
 
 
 def _sessions() -> dict[str, int]:
@@ -112,7 +156,7 @@ def _events() -> dict[str, int]:
 
 def _reasons() -> dict[str, list[Malformed]]:
     found: dict[str, list[Malformed]] = defaultdict(list)
-    lines = MalformedLine.objects.values_list("raw_file__source", "reason", "agent_version")
+    lines = MalformedLine.objects.filter(mended=False).values_list("raw_file__source", "reason", "agent_version")
     for source, reason, version, count in lines.annotate(count=Count("id")).order_by("-count", "reason"):
         found[source].append(Malformed(reason, version, count))
     return found

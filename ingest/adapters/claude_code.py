@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from ingest.adapters.files import roots, walk
 from ingest.adapters.markup import read_turn, together, without_last_reminders
 from ingest.adapters.own_tools import is_own_answer, is_own_tool, own_call_text
 from ingest.adapters.times import utc_time
+from memory.errors import MalformedLine
 from memory.json_line import JsonObject, load_object
 from memory.parsed import Kind, Line, ParsedEvent, ParsedLine, Role, State, Title, TitleKind, event_id
 
@@ -23,6 +25,7 @@ SOURCE = "claude-code"
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _LONGEST_NAME = 4_096
+_CLEANUP_PERIOD_DAYS, _LONGEST_PERIOD_DAYS = 30, 1_000_000
 _SKIPPED_DIRECTORIES = frozenset({"memory", "tool-results"})
 _PARAGRAPHS = "\n\n"
 _THINKING = ("thinking", "redacted_thinking")
@@ -100,6 +103,23 @@ def parse_line(line: Line, state: State) -> ParsedLine:
 def version(environment: Environment) -> str:
     """Nothing is known without running the agent; each record names the version that wrote it."""
     return ""
+
+
+def retention(environment: Environment) -> int:
+    """Return the days that Claude Code keeps a log; of several roots the one that deletes first counts."""
+    used = (root for root, _ in _roots(environment) if os.path.isdir(os.path.join(root, "projects")))
+    return min(map(_cleanup_period, used), default=_CLEANUP_PERIOD_DAYS)
+
+
+def _cleanup_period(root: str) -> int:
+    """Return what a root's settings say, or what Claude Code does where they say nothing it could use."""
+    try:
+        days = load_object(Path(root, "settings.json").read_bytes()).get("cleanupPeriodDays")
+    except (OSError, MalformedLine):
+        return _CLEANUP_PERIOD_DAYS
+    if not isinstance(days, int) or isinstance(days, bool) or days < 0:
+        return _CLEANUP_PERIOD_DAYS
+    return min(days, _LONGEST_PERIOD_DAYS)
 
 
 # Places
@@ -427,4 +447,5 @@ ADAPTER = Adapter(
     parse_line=parse_line,
     version=version,
     places=places,
+    retention=retention,
 )

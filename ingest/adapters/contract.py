@@ -47,10 +47,11 @@ ReadRows = Callable[[Path, State], Iterator[JournalRow]]
 
 @dataclass(frozen=True)
 class Adapter:
-    """One agent. `discover` is the only function here that touches the disk; `parse_line` is pure.
+    """One agent. `discover` and `retention` alone touch the disk; `parse_line` is pure.
 
     `discover` yields what it can read and lets `OSError` of its root pass: sync reports it as one line.
     `read_rows` is there for sources that are databases. `places` says where `discover` looks, for a person to read.
+    `retention` is how many days after its last change the agent deletes a log, None where it keeps them.
     """
 
     source: str
@@ -60,3 +61,4 @@ class Adapter:
     version: Callable[[Environment], str]
     read_rows: ReadRows | None = None
     places: Callable[[Environment], Iterable[str]] = lambda environment: ()
+    retention: Callable[[Environment], int | None] = lambda environment: None

@@ -1,10 +1,16 @@
 """`status`: what is held, per source, and where."""
 
+import os
+from pathlib import Path
+
+from ingest.adapters import ADAPTERS
+from ingest.adapters.contract import Environment
+from ingest.outlook import at_sources
 from memory import shapes
 from memory.management.base import StoreCommand
 from memory.management.printing import Paper, counted, moment, number, size
-from memory.status import Run, SourceStatus, Status, status
-from memory.times import local, process_zone
+from memory.status import PURGE_DAYS, Purge, Run, SourceStatus, Status, status
+from memory.times import local, now, process_zone
 
 
 class Command(StoreCommand):
@@ -12,7 +18,7 @@ class Command(StoreCommand):
     example = "--json"
 
     def run(self, *, as_json: bool) -> None:
-        found = status()
+        found = status(at_sources(ADAPTERS, Environment(Path.home(), os.environ), now()))
         if as_json:
             self.print_json(shapes.status(found, process_zone()))
         else:
@@ -28,6 +34,8 @@ def _print(found: Status, paper: Paper) -> None:
     for source in found.sources:
         _print_malformed(source, paper)
     paper.line()
+    for source in found.sources:
+        _print_outlook(source, paper)
     for name, fresh in found.freshness.items():
         paper.line(f"{name}: {fresh}")
     if found.last_run:
@@ -55,6 +63,23 @@ def _print_malformed(source: SourceStatus, paper: Paper) -> None:
     for reason in source.reasons:
         version = f" (version {reason.agent_version})" if reason.agent_version else ""
         paper.line(f"{counted(reason.lines, 'line')}: {reason.reason}{version}", indent=2)
+
+
+def _print_outlook(source: SourceStatus, paper: Paper) -> None:
+    if source.sole_copies and source.sole_copies.files:
+        files = counted(source.sole_copies.files, "file")
+        held = size(source.sole_copies.bytes)
+        paper.line(f"{source.source}: {files} ({held}) held here alone; they are gone where the agent had them")
+    if source.purge:
+        paper.line(f"{source.source}: {_forecast(source.purge)}")
+
+
+def _forecast(purge: Purge) -> str:
+    kept = f"logs are deleted by the agent {counted(purge.days, 'day')} after their last change"
+    if not purge.next_at:
+        return f"{kept}; none is left"
+    due = "at its next start" if purge.next_at <= now() else moment(local(purge.next_at, process_zone()))
+    return f"{kept}: {counted(purge.soon, 'file')} within {PURGE_DAYS} days, the next {due}"
 
 
 def _print_run(run: Run, paper: Paper) -> None:
