@@ -110,7 +110,7 @@ EXPECT = "UPDATE raw_file SET size = ?, mtime_ns = -1 WHERE id = ?"
 POSITIONS = "SELECT id, bytes, next_key, end_key FROM raw_file WHERE id IN ({marks})"
 CURSOR_COLUMNS = (
     *("bytes", "lines", "stored_bytes", "open_line", "head_sha256", "tail_sha256", "parser_state", "watermark"),
-    *("last_at", "agent_version", "parsed", "skipped", "malformed", "next_key", "end_key"),
+    *("last_at", "agent_version", "parsed", "skipped", "malformed", "blank", "next_key", "end_key"),
     *("origin_path", "form", "size", "mtime_ns", "inode"),
 )
 SAVE_CURSOR = f"UPDATE raw_file SET {', '.join(f'{column} = ?' for column in CURSOR_COLUMNS)} WHERE id = ?"
@@ -342,6 +342,8 @@ def _start(file: RawFile) -> Start:
         last_at=file.last_at,
         first_seen=file.first_seen,
         agent_version=file.agent_version,
+        open_line=file.open_line,
+        blank=file.blank,
     )
 
 
@@ -378,6 +380,7 @@ def _move_cursor(file: RawFile, batch: Batch, piece: Piece) -> None:
     file.agent_version = batch.agent_version
     file.parsed += batch.parsed
     file.skipped += batch.skipped
+    file.blank += batch.blank
     file.malformed += len(batch.malformed)
     if piece.watermark is not None and len(batch.data) == len(piece.data):
         file.watermark = msgspec.json.encode(piece.watermark).decode()

@@ -20,7 +20,10 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)")
 
 
 class Start(NamedTuple):
-    """Where a stretch begins and what earlier lines of the file left behind."""
+    """Where a stretch begins and what earlier lines of the file left behind.
+
+    `open_line` says that the stretch goes on with a line begun before; `blank` counts the blank lines before it.
+    """
 
     path: str
     first_line: int
@@ -28,6 +31,8 @@ class Start(NamedTuple):
     last_at: str
     first_seen: str
     agent_version: str = ""
+    open_line: bool = False
+    blank: int = 0
 
 
 class PreparedEvent(NamedTuple):
@@ -69,6 +74,7 @@ class Batch:
     agent_version: str = ""
     parsed: int = 0
     skipped: int = 0
+    blank: int = 0
     events: list[PreparedEvent] = field(default_factory=list)
     titles: list[PlacedTitle] = field(default_factory=list)
     malformed: dict[int, Unusable] = field(default_factory=dict)
@@ -94,7 +100,10 @@ def prepare(data: bytes, start: Start, parse_line: ParseLine, max_events: int) -
         if len(batch.events) >= max_events:
             break
         if not json_line.is_blank(segment):
-            _parse(Line(segment, number, start.path), start, batch, parse_line)
+            index = number - 1 - start.blank - batch.blank
+            _parse(Line(segment, number, start.path, index), start, batch, parse_line)
+        elif used < len(data) and not (start.open_line and number == start.first_line):
+            batch.blank += 1
         used += len(segment) + 1
     batch.data = data[:used]
     batch.newlines = batch.data.count(b"\n")

@@ -49,6 +49,7 @@ class RawFile(models.Model):
     parsed = models.BigIntegerField(default=0)
     skipped = models.BigIntegerField(default=0)
     malformed = models.BigIntegerField(default=0)
+    blank = models.BigIntegerField(default=0)
     next_key = models.BigIntegerField(default=0)
     end_key = models.BigIntegerField(default=0)
 

@@ -53,11 +53,10 @@ def read_lines(parse_line: ParseLine, data: bytes, path: str, state: State | Non
     """Return what a parser makes of each line, without what is empty, and the state it ends with."""
     state = state or {}
     lines = []
-    for number, text in enumerate(data.split(b"\n"), start=1):
-        if is_blank(text):
-            continue
+    said = [(number, text) for number, text in enumerate(data.split(b"\n"), start=1) if not is_blank(text)]
+    for index, (number, text) in enumerate(said):
         try:
-            parsed = parse_line(Line(text, number, path), state)
+            parsed = parse_line(Line(text, number, path, index), state)
         except MalformedLine as error:
             lines.append({"line": number, "malformed": error.reason})
             continue

@@ -73,7 +73,7 @@ def lines(*records: Record, path: str = PATH) -> list[ParsedLine]:
     state: State = {}
     found = []
     for number, each in enumerate(records, start=1):
-        found.append(parse_line(Line(json.dumps(each).encode(), number, path), state))
+        found.append(parse_line(Line(json.dumps(each).encode(), number, path, number - 1), state))
         state = found[-1].state
     return found
 
@@ -100,7 +100,7 @@ def shown(*records: Record) -> list[tuple[str, str]]:
 def test_an_event_is_named_by_thread_line_and_the_digest_of_the_line() -> None:
     said = json.dumps(user("hi")).encode()
     state = lines(session())[0].state
-    found = parse_line(Line(said, 5, PATH), state).events[0]
+    found = parse_line(Line(said, 5, PATH, 4), state).events[0]
     assert found.event_id == f"codex:{THREAD}/4-{hashlib.sha256(said).hexdigest()[:8]}"
 
 
@@ -122,7 +122,7 @@ def test_the_path_says_nothing_about_an_id() -> None:
 
 def test_a_continuation_of_a_line_keeps_its_number_and_has_an_id_of_its_own() -> None:
     state = lines(session())[0].state
-    one, two = (parse_line(Line(json.dumps(user(text)).encode(), 2, PATH), state).events[0] for text in ("a", "b"))
+    one, two = (parse_line(Line(json.dumps(user(text)).encode(), 2, PATH, 1), state).events[0] for text in ("a", "b"))
     assert (one.event_id.rpartition("-")[0], two.event_id.rpartition("-")[0]) == (f"codex:{THREAD}/1",) * 2
     assert one.event_id != two.event_id
 
