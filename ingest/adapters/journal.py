@@ -55,7 +55,7 @@ def column_bytes(row: Mapping[str, object], name: str) -> bytes:
         return value.encode()
     encoded = row.get(name + _BASE64)
     try:
-        return b64decode(encoded) if isinstance(encoded, str) else b""
+        return b64decode(encoded, validate=True) if isinstance(encoded, str) else b""
     except ValueError:
         return b""
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from ingest.adapters.contract import Adapter, Environment, Form, SourceFile
 from ingest.adapters.cursor.databases import read_ide_row, read_store_row
 from ingest.adapters.cursor.messages import SOURCE
-from ingest.adapters.cursor.places import IDE, LEGACY, STORE, place_of
+from ingest.adapters.cursor.places import IDE, LEGACY, STORE, TRANSCRIPTS, place_of
 from ingest.adapters.cursor.rows import read_rows
 from ingest.adapters.cursor.transcripts import read_block, read_line
 from ingest.adapters.files import Found, one_file, roots, walk
 from ingest.adapters.journal import database
 from memory.parsed import Line, ParsedLine, State
 
-_TRANSCRIPTS = "agent-transcripts"
 # Beside the transcripts lie outputs of tools and terminals, and what MCP servers offer.
 _SKIPPED_DIRECTORIES = frozenset({"agent-tools", "assets", "mcps", "terminals"})
 _IDE_DATABASE = "state.vscdb"
@@ -25,7 +24,7 @@ def discover(environment: Environment) -> Iterator[SourceFile]:
     failures: list[OSError] = []
     for root, prefix in _roots(environment):
         for found in walk(os.path.join(root, "projects"), _is_transcript, _SKIPPED_DIRECTORIES, failures):
-            if _TRANSCRIPTS in found.relative.split("/")[:-1]:
+            if TRANSCRIPTS in found.relative.split("/")[:-1]:
                 yield _transcript(found, f"{prefix}projects/{found.relative}")
         for found in walk(os.path.join(root, "chats"), _is_store, frozenset(), failures):
             yield database(SOURCE, found.path, f"{prefix}chats/{found.relative}", found.status)

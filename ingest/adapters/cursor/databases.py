@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ingest.adapters.content import flatten
+from ingest.adapters.content import call_text, flatten
 from ingest.adapters.cursor.messages import (
     SOURCE,
     Owner,
@@ -24,7 +24,7 @@ from ingest.adapters.cursor.messages import (
 )
 from ingest.adapters.cursor.places import IDE, STORE, Place, child_session
 from ingest.adapters.journal import column_bytes
-from ingest.adapters.own_tools import is_own_tool
+from ingest.adapters.own_tools import is_own_answer, is_own_tool
 from ingest.adapters.times import utc_time
 from memory.errors import MalformedLine
 from memory.json_line import JsonObject, load_object
@@ -172,9 +172,11 @@ def _read_composer(thread: str, record: JsonObject, state: State) -> ParsedLine:
 
 def _conversation(thread: str, conversation: object, composer: Composer) -> Iterator[ParsedEvent]:
     """Yield the events of a conversation that stands whole in its composer's row, as old builds wrote them."""
+    seen = set()
     for index, bubble in enumerate(conversation if isinstance(conversation, list) else ()):
         key = name(bubble.get("bubbleId")) if isinstance(bubble, dict) else ""
-        if key:
+        if key and key not in seen:
+            seen.add(key)
             yield from _bubble_events(_owner(thread, key, bubble, composer), bubble, index * _EVENTS_PER_BUBBLE)
 
 
@@ -229,10 +231,16 @@ def _tool_events(owner: Owner, bubble: JsonObject) -> Iterator[ParsedEvent]:
     call_id = name(tool.get("toolCallId"))
     yield call(owner, called, arguments, "#0", 0, call_id)
     failed = tool.get("status") == "error"
-    text = flatten(tool.get("result")) or (flatten(tool.get("error")) if failed else "")
-    if text:
-        own_call = (call_id or "own") if is_own_tool(called) else ""
-        yield result(owner, called, text, failed, "#result", 0, own_call)
+    told = tool.get("result") or (tool.get("error") if failed else None)
+    if told:
+        own = is_own_tool(called) or is_own_answer(flatten(told))
+        yield result(owner, called, _result_text(told), failed, "#result", 0, (call_id or "own") if own else "")
+
+
+def _result_text(told: object) -> str:
+    """Return a result to read: most tools of the IDE give theirs as JSON in a string."""
+    read = _from_json(told)
+    return call_text("", read) if isinstance(read, dict) and "content" not in read else flatten(read or told)
 
 
 def _call_arguments(bubble: JsonObject) -> object:

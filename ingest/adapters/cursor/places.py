@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
+TRANSCRIPTS = "agent-transcripts"
 TRANSCRIPT, LEGACY, STORE, IDE = range(4)
 """Cursor's stores, the one to show first: where a session stands in several, the later ones are hidden."""
 
@@ -30,9 +31,14 @@ def place_of(path: str) -> Place:
         thread = folders[-1] if folders and store == STORE else ""
         return Place(store, thread, thread)
     stem = name.rpartition(".")[0] or name
-    parent = folders[-2] if folders[-1:] == ["subagents"] and len(folders) > 1 else ""
-    session = child_session(parent, stem)
-    return Place(store, stem if _UUID.fullmatch(stem) else session, session, parent)
+    if folders[-1:] == ["subagents"] and len(folders) > 1:
+        parent = folders[-2]
+        session = child_session(parent, stem)
+        return Place(store, stem if _UUID.fullmatch(stem) else session, session, parent)
+    # <session>/<session>.jsonl, or beside the others: a name that is no id says less than its folder.
+    own = _UUID.fullmatch(stem) or not folders or folders[-1] == TRANSCRIPTS
+    session = stem if own else folders[-1]
+    return Place(store, session, session)
 
 
 def child_session(parent: str, thread: str) -> str:

@@ -24,6 +24,8 @@ BUBBLE = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 # Conversations whose own row was read before their bubbles. Further back, it is read once more.
 _MOST_ANNOUNCED = 64
+# How many rows are read between two times that old marks are let go.
+_MARKS_BETWEEN = 16
 _TAIL_BYTES = 4_096
 _LONGEST_MARKER, _NOTHING = 32, b" \t\r\n\x00"
 _MARKERS = {b"user:": "user", b"assistant:": "assistant", b"A:": "assistant"}
@@ -138,8 +140,9 @@ def _resume(lookup: Lookup, marks: list[Mark]) -> tuple[int, list[Mark]]:
 def _with_mark(marks: list[Mark], rowid: int, key: str, value: bytes | None) -> list[Mark]:
     """Return the marks with one more: the last few rows, and ever fewer of those before."""
     number = marks[-1][0] + 1 if marks else 1
-    kept = [mark for mark in marks if mark[0] % (1 << max((number - mark[0]).bit_length() - 3, 0)) == 0]
-    return [*kept, [number, rowid, key, _digest(value)]]
+    if number % _MARKS_BETWEEN == 0:
+        marks = [mark for mark in marks if mark[0] % (1 << max((number - mark[0]).bit_length() - 3, 0)) == 0]
+    return [*marks, [number, rowid, key, _digest(value)]]
 
 
 def _lookup(connection: sqlite3.Connection, query: str) -> Lookup:

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import NamedTuple
 
 from ingest.adapters.content import flatten
@@ -151,7 +152,7 @@ def _parts(body: str) -> Iterator[_Part]:
     """Split an assistant's block at its markers; prose may follow what a marker holds."""
     marks = list(_PART.finditer(body))
     yield _Part("", "", body[: marks[0].start()] if marks else body)
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    for mark, following in zip_longest(marks, marks[1:]):
         held = body[mark.end() : following.start() if following else len(body)].removeprefix("\n")
         # A call's values may hold paragraphs, and its result, if only a heading, always comes right after it.
         if mark[1] == "Tool call" and following and following[1] == "Tool result":
