@@ -45,13 +45,13 @@ class _Part(NamedTuple):
 
 
 def read_line(line: Line, place: Place, state: State) -> ParsedLine:
-    """Return what a line of a transcript says. Its events are named by its number among the records, and its bytes."""
+    """Return what a line of a transcript says. Its events are named by its place among the lines, and its bytes."""
     record = load_object(line.data)
-    number, role, blocks = _number(state), _role(record), blocks_of(record)
+    role, blocks = _role(record), blocks_of(record)
     prompts = prompts_of(blocks) if role == "user" else []
-    state = _carried({**state, "n": number + 1}, blocks, prompts)
+    state = _carried(state, blocks, prompts)
     owner = Owner(
-        key=f"{place.thread}/{number}-{digest(line.data)}",
+        key=f"{place.thread}/{line.index}-{digest(line.data)}",
         session=place.session,
         parent=place.parent,
         rank=place.store,
@@ -68,11 +68,6 @@ def read_line(line: Line, place: Place, state: State) -> ParsedLine:
 def digest(data: bytes) -> str:
     """Return eight hex digits of a line's bytes, without what editors and crashes put around it."""
     return hashlib.sha256(data.removeprefix(BOM).strip(_AROUND)).hexdigest()[:8]
-
-
-def _number(state: State) -> int:
-    number = state.get("n")
-    return number if isinstance(number, int) else 0
 
 
 def _role(record: JsonObject) -> object:

@@ -54,7 +54,7 @@ def parse_all(lines: list[bytes], path: str, state: State | None = None) -> list
     state = state or {}
     found = []
     for number, line in enumerate(lines, 1):
-        parsed = parse_line(Line(line, number, path), state)
+        parsed = parse_line(Line(line, number, path, number - 1), state)
         state = parsed.state
         found.append(parsed)
     return found

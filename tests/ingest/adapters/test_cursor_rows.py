@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ingest.adapters.cursor.rows import read_rows
 from tests.ingest.adapters.cursor_files import IDE, LEGACY, SESSION, STORE, ChatStore, IdeDatabase, Journal, journal
+from tests.ingest.adapters.statements import statements
 
 OTHER = "11a5e000-0000-4000-8000-0000000000b1"
 
@@ -35,20 +36,6 @@ def keys(rows: list[dict[str, Any]]) -> list[str]:
     return [row["key"].rsplit(":", 1)[1] if row["key"].startswith("bubbleId") else row["key"] for row in rows]
 
 
-def asked_for(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect the statements that connections made from now on are asked."""
-    asked: list[str] = []
-    connect = sqlite3.connect
-
-    def listening(*given: Any, **named: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*given, **named)
-        connection.set_trace_callback(asked.append)
-        return connection
-
-    monkeypatch.setattr(sqlite3, "connect", listening)
-    return asked
-
-
 # The IDE's database
 
 
@@ -59,14 +46,12 @@ def test_a_row_becomes_one_canonical_line(ide: IdeDatabase) -> None:
     assert line == json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
 
 
-def test_a_second_read_of_an_unchanged_database_looks_at_one_row(
-    ide: IdeDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_read_of_an_unchanged_database_looks_at_one_row(ide: IdeDatabase) -> None:
     for number in range(100):
         ide.bubble(f"more{number}", type=2, text="x")
     read = journal(ide.path, IDE)
-    asked = asked_for(monkeypatch)
-    assert read.read() == []
+    with statements() as asked:
+        assert read.read() == []
     assert len([query for query in asked if "cursorDiskKV WHERE key =" in query]) == 1
     assert len(asked) == 4, asked
 

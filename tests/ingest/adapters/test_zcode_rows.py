@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ingest.adapters.zcode.rows import MOST_AT_ONCE, MOST_OPEN, read_rows
 from memory.parsed import State
+from tests.ingest.adapters.statements import statements
 from tests.ingest.adapters.zcode_database import OLD_SCHEMA, START, ZCodeDatabase, read
 
 
@@ -51,16 +52,7 @@ def test_lines_are_canonical(database: ZCodeDatabase) -> None:
 
 def test_an_unchanged_database_costs_one_look_at_each_table(database: ZCodeDatabase) -> None:
     _, watermark = read(database.path)
-    asked: list[str] = []
-    connect = sqlite3.connect
-
-    def listening(*given: Any, **named: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*given, **named)
-        connection.set_trace_callback(asked.append)
-        return connection
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sqlite3, "connect", listening)
+    with statements() as asked:
         assert read(database.path, watermark) == ([], watermark)
     looks = [query for query in asked if "FROM session" in query or "FROM message" in query or "FROM part" in query]
     assert [query.split()[1][:3] for query in looks] == ["cou", "max", "max", "max"]
