@@ -11,6 +11,9 @@ Kind = Literal["message", "tool_call", "tool_result", "meta"]
 Role = Literal["user", "assistant", "tool", "system"]
 TitleKind = Literal["custom", "agent-name", "ai", "summary"]
 
+# The tool of a meta event that marks where an agent replaced a session's history by a summary.
+COMPACTION = "compaction"
+
 # Small and JSON-able: what later lines of the same file need to know of earlier ones.
 State = Mapping[str, object]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from memory import sql
 from memory.errors import NotFound
 from memory.filters import Filters
+from memory.parsed import COMPACTION
 from memory.scope import Scope
 from memory.sessions import session_title
 from memory.sql import Result
@@ -27,12 +28,12 @@ CHILDREN = """
 FILES = """
     SELECT f.path FROM event_file f JOIN visible_event e ON e.id = f.event
     WHERE e.session_id = ? GROUP BY f.path ORDER BY count(*) DESC, f.path LIMIT ?"""
-EVENTS = """
+EVENTS = f"""
     SELECT e.event_id, e.at, e.ordinal, e.kind, e.role, e.sub_agent, e.tool, e.text, c.model
     FROM visible_event e JOIN event_context c ON c.id = e.context_id
     WHERE e.session_id = ? AND (e.at, e.ordinal, e.event_id) > (?, ?, ?)
         AND (? = '' OR e.at >= ?) AND (? = '' OR e.at < ?)
-        AND (e.kind = 'message' OR e.tool = 'compaction' OR (? AND e.kind IN ('tool_call', 'tool_result')))
+        AND (e.kind = 'message' OR e.tool = '{COMPACTION}' OR (? AND e.kind IN ('tool_call', 'tool_result')))
     ORDER BY e.at, e.ordinal, e.event_id LIMIT ?"""
 
 LAST = "\U0010ffff"

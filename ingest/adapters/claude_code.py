@@ -19,7 +19,7 @@ from ingest.adapters.own_tools import is_own_answer, is_own_tool, own_call_text
 from ingest.adapters.times import utc_time
 from memory.errors import MalformedLine
 from memory.json_line import JsonObject, load_object
-from memory.parsed import Kind, Line, ParsedEvent, ParsedLine, Role, State, Title, TitleKind, event_id
+from memory.parsed import COMPACTION, Kind, Line, ParsedEvent, ParsedLine, Role, State, Title, TitleKind, event_id
 
 SOURCE = "claude-code"
 
@@ -307,7 +307,10 @@ def _read_assistant(context: _Context) -> ParsedLine:
 
 
 def _read_system(context: _Context) -> ParsedLine:
-    return _line(context, _meta(context, [text for text in _texts(_blocks(context.record)) if read_turn(text).text]))
+    texts = [text for text in _texts(_blocks(context.record)) if read_turn(text).text]
+    if texts and context.record.get("subtype") == "compact_boundary":
+        return _line(context, _event(context, "meta", "system", _PARAGRAPHS.join(texts), tool=COMPACTION))
+    return _line(context, _meta(context, texts))
 
 
 def _read_attachment(context: _Context) -> ParsedLine:
