@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple, Protocol, cast
 
 import zstandard
 
-from ingest.adapters.contract import ReadRows, SourceFile
+from ingest.adapters.contract import JournalRow, ReadRows, SourceFile
 from memory.archive import HASHED_BYTES, Cursor, frame_digests
 from memory.errors import OriginError
 from memory.json_line import is_complete_object
@@ -64,12 +64,22 @@ class RowReader:
     def read(self, cursor: Cursor) -> Stretch:
         """Return the journal lines of the rows that come after the cursor's watermark."""
         with _errors_named(self._file.path):
-            rows = list(islice(self._read_rows(Path(self._file.path), cursor.watermark), ROWS_PER_BATCH))
+            rows = list(_one_frame(self._read_rows(Path(self._file.path), cursor.watermark)))
         data = b"".join(row.line + b"\n" for row in rows)
         return Stretch(data, rows[-1].watermark if rows else cursor.watermark)
 
     def close(self) -> None:
         """Nothing is held between two reads, so that the agent is never in the way of its own database."""
+
+
+def _one_frame(rows: Iterator[JournalRow]) -> Iterator[JournalRow]:
+    """Yield the rows that fit a frame together, or one larger row."""
+    size = 0
+    for row in islice(rows, ROWS_PER_BATCH):
+        size += len(row.line) + 1
+        if size > FRAME_BYTES and size > len(row.line) + 1:
+            return
+        yield row
 
 
 class LineReader:

@@ -23,14 +23,14 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._:/+-]")
 class Line(NamedTuple):
     """One physical line without its newline, or what was appended to it later.
 
-    `number` counts from 1 within the file's generation; `path` is the logical path of the file. `index` counts from 0
+    `number` counts from 1 within the file's generation; `path` is the logical path of the file. `position` counts from 0
     the lines that are not blank.
     """
 
     data: bytes
     number: int
     path: str
-    index: int = 0
+    position: int = 0
 
 
 class ParsedEvent(msgspec.Struct, frozen=True, gc=False):

@@ -202,6 +202,16 @@ class TestRowJournals:
         assert archive.cursor(RawKey("", "rows", "notes")).watermark == {"id": 899}
         assert sync([source], agent_home.environment).sources["rows"].read == 0
 
+    def test_a_frame_of_rows_is_no_larger_than_one_of_lines(self, store: Path, agent_home: AgentHome) -> None:
+        path = agent_home.path / "notes.db"
+        database = sqlite3.connect(path)
+        database.execute("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
+        sizes = [400_000, 400_000, 400_000, 3_000_000, 10, 10]
+        database.executemany("INSERT INTO note VALUES (?, ?)", [(n, "x" * size) for n, size in enumerate(sizes, 1)])
+        database.commit()
+        assert sync([self.rows_adapter(path)], agent_home.environment).sources["rows"].events == 6
+        assert [lines for (lines,) in sql.rows("SELECT lines FROM raw_frame ORDER BY raw_offset")] == [2, 1, 1, 2]
+
     @pytest.mark.parametrize("content", [b"no database" * 100, b""])
     def test_a_broken_database_costs_one_line_and_no_other_source(
         self, store: Path, agent_home: AgentHome, content: bytes

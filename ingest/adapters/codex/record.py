@@ -43,7 +43,7 @@ def in_context(line: Line, record: JsonObject, payload: JsonObject, state: State
     stem = line.path.rpartition("/")[2].removesuffix(".jsonl")
     thread = known(state, "id") or stem[-_UUID_LENGTH:]
     ordinal = ordinal_of(record.get("ordinal"))
-    number = line.index if ordinal is None else f"o{ordinal}"
+    number = line.position if ordinal is None else f"o{ordinal}"
     # White space at the edges may arrive later than the record does: it is no part of it.
     digest = hashlib.sha256(line.data.removeprefix(BOM).strip(_WHITE)).hexdigest()[:8]
     return Context(

@@ -51,7 +51,7 @@ def read_line(line: Line, place: Place, state: State) -> ParsedLine:
     prompts = prompts_of(blocks) if role == "user" else []
     state = _carried(state, blocks, prompts)
     owner = Owner(
-        key=f"{place.thread}/{line.index}-{digest(line.data)}",
+        key=f"{place.thread}/{line.position}-{digest(line.data)}",
         session=place.session,
         parent=place.parent,
         rank=place.store,
