@@ -12,7 +12,7 @@ Row = tuple[Value, ...]
 Result = tuple[Any, ...]
 
 # SQLite binds at most 32,766 values a statement; FTS5 flushes its hash once per statement, so few large ones are best.
-_MAX_VALUES = 16_000
+_MAX_VALUES = 32_000
 
 
 def _handle() -> sqlite3.Connection:
