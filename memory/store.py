@@ -8,6 +8,7 @@ from django.db import DatabaseError, connection, transaction
 
 from memory import home
 from memory.errors import OriginError
+from memory.failures import explain
 from memory.models import Setting
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -59,14 +60,7 @@ def _applied() -> set[str]:
 
 
 def _unusable(error: DatabaseError) -> str:
-    if "locked" in str(error) or "locking protocol" in str(error):
-        return (
-            f"The database in {home.home()} could not be locked. "
-            "Origin needs a local disk: a network file system will not do."
-        )
-    if "disk is full" in str(error):
-        return f"The disk that holds {home.home()} is full. Free some space and run this again."
-    return f"The database in {home.home()} could not be opened: {error}."
+    return explain(error) or f"The database in {home.home()} could not be opened: {error}."
 
 
 def migrate() -> None:

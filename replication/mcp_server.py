@@ -1,7 +1,5 @@
 """The MCP server of every transport: the protocol on one side, the tools of `memory` and a function that runs them."""
 
-import errno
-import sqlite3
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -30,21 +28,6 @@ Context = ServerRequestContext[Any, Any]
 # An `OriginError` it raises is shown to the agent; anything else is not.
 Run = Callable[[str, dict[str, Any], Context], Awaitable[str]]
 
-_BUSY = "The store is busy with another process. Try again in a moment."
-_FULL = "The disk that holds the store is full. Make room and try again; nothing was lost."
-_DAMAGED = "The store's database is damaged. The logs are safe: `origin rebuild` makes the database again from them."
-_UNREACHABLE = "The store cannot be opened where it lies; the person should check its folder's permissions and disk."
-_SQLITE_SENTENCES = {
-    sqlite3.SQLITE_BUSY: _BUSY,
-    sqlite3.SQLITE_LOCKED: _BUSY,
-    sqlite3.SQLITE_FULL: _FULL,
-    sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_NOTADB: _DAMAGED,
-    sqlite3.SQLITE_READONLY: _UNREACHABLE,
-    sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
-    sqlite3.SQLITE_IOERR: _UNREACHABLE,
-    sqlite3.SQLITE_PERM: _UNREACHABLE,
-}
 _UNEXPECTED = "Origin failed to answer this call, and says why in its log (stderr). Other calls may still work."
 
 
@@ -114,11 +97,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OriginError):
         return str(error)
     traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return _FULL
-    # Django's own errors carry SQLite's as their cause.
-    cause = error if isinstance(error, sqlite3.Error) else error.__cause__
-    if isinstance(cause, sqlite3.Error):
-        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the rest of an extended code says more than we need
-        return _SQLITE_SENTENCES.get(code, _UNEXPECTED)
-    return _UNEXPECTED
+    # Loaded here, since it loads Django, which the first answers of a server do without.
+    from memory.failures import explain
+
+    return explain(error) or _UNEXPECTED

@@ -3,12 +3,14 @@
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
+from django.db import OperationalError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -51,3 +53,12 @@ def without_rights_over_files() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     for right in (1, 2):
         libc.prctl(24, right, 0, 0, 0)
+
+
+def database_error(code: int) -> OperationalError:
+    """Return the error that Django raises for a result code of SQLite's."""
+    cause = sqlite3.OperationalError("internal words about rows")
+    cause.sqlite_errorcode = code
+    error = OperationalError("internal words about rows")
+    error.__cause__ = cause
+    return error

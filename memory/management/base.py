@@ -1,7 +1,6 @@
 """What every command does alike: its help, the store, its options as named parameters, its errors as one sentence."""
 
 import argparse
-import errno
 import os
 import shlex
 import sys
@@ -14,6 +13,7 @@ from django.db import DatabaseError, connections
 
 from memory import home, store
 from memory.errors import InvalidInput, OriginError
+from memory.failures import explain
 from memory.filters import Filters
 from memory.management.printing import Paper, json_text, printable
 from memory.shapes import Json
@@ -126,36 +126,13 @@ def sentence(error: Exception) -> str:
     """Return what a person is told of an error."""
     if isinstance(error, (OriginError, CommandError)):
         return str(error)
+    if explained := explain(error):
+        return explained
     if isinstance(error, DatabaseError):
-        return _of_database(str(error))
+        return f"The database in {home.home()} could not be used: {error}."
     if isinstance(error, OSError):
-        if error.errno == errno.ENOSPC:
-            return _FULL.format(home=home.home())
         return f"{error.filename or home.home()} could not be used: {error.strerror or error}."
     return f"Origin met an error it did not expect ({type(error).__name__}: {error}). --traceback shows where."
-
-
-_FULL = "The disk that holds {home} is full. Nothing archived before was lost; free some space and run this again."
-_DAMAGED = (
-    "The database in {home} is damaged ({error}). The logs themselves are safe in {home}/raw: "
-    "`rebuild` makes the database again from them."
-)
-# What SQLite's messages hold, and what to say of it.
-_DATABASE = (
-    ("disk is full", _FULL),
-    ("locked", "Another process kept the database in {home} busy for too long; run this again."),
-    ("readonly", "The database in {home} cannot be written; check who owns it and its permissions."),
-    ("unable to open", "The database in {home} cannot be opened; check who owns it and its permissions."),
-    ("malformed", _DAMAGED),
-    ("not a database", _DAMAGED),
-)
-
-
-def _of_database(error: str) -> str:
-    for sign, text in _DATABASE:
-        if sign in error:
-            return text.format(home=home.home(), error=error)
-    return f"The database in {home.home()} could not be used: {error}."
 
 
 def exit_code(error: Exception) -> int:

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 from django.core.management.base import CommandError
-from django.db import OperationalError
 
 from memory.errors import InvalidInput, NotFound
 from memory.management.base import StoreCommand, exit_code, sentence
-from tests.commands import ROOT, environment, origin, without_rights_over_files
+from tests.commands import ROOT, database_error, environment, origin, without_rights_over_files
 from tests.conftest import AgentHome, session_uuid, user
 
 # One command that reads and the one that writes; all share what is tested here.
@@ -176,11 +175,11 @@ def open_files(process: int) -> set[str]:
         (NotFound("No such thing."), 1, "No such thing."),
         (InvalidInput("since", "Write a day."), 2, "Write a day."),
         (CommandError("Wrong.", returncode=2), 2, "Wrong."),
-        (OperationalError("database or disk is full"), 1, "is full"),
-        (OperationalError("database is locked"), 1, "busy for too long"),
-        (OperationalError("database disk image is malformed"), 1, "is damaged"),
-        (OperationalError("attempt to write a readonly database"), 1, "cannot be written"),
-        (OperationalError("unable to open database file"), 1, "cannot be opened"),
+        (database_error(sqlite3.SQLITE_FULL), 1, "is full"),
+        (database_error(sqlite3.SQLITE_BUSY), 1, "busy for too long"),
+        (database_error(sqlite3.SQLITE_CORRUPT), 1, "is damaged"),
+        (database_error(sqlite3.SQLITE_READONLY), 1, "cannot be written"),
+        (database_error(sqlite3.SQLITE_CANTOPEN), 1, "cannot be opened"),
         (OSError(28, "No space left on device"), 1, "is full"),
         (PermissionError(13, "Permission denied", "/x"), 1, "/x could not be used: Permission denied."),
         (ZeroDivisionError("division by zero"), 1, "did not expect (ZeroDivisionError: division by zero)"),

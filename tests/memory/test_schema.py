@@ -159,7 +159,7 @@ def test_a_file_that_is_no_database_is_refused_with_a_sentence(store: Path) -> N
     for leftover in store.glob("origin.db-*"):
         leftover.unlink()
     (store / "origin.db").write_bytes(b"this is not a database at all" * 400)
-    with pytest.raises(OriginError, match="could not be opened"):
+    with pytest.raises(OriginError, match="is damaged"):
         store_module.open_store()
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
-from django.db import OperationalError
 from mcp import Client, MCPError
 
 from memory.errors import Conflict, Denied, InvalidInput, NotFound, OriginError, Refused
@@ -19,6 +18,7 @@ from memory.instructions import INSTRUCTIONS
 from memory.tools import TOOLS
 from replication import mcp_server
 from replication.mcp_server import Context, build_server
+from tests.commands import database_error
 from tests.replication.wire import ROOT, Message
 
 GOLDEN = Path(__file__).parent / "tools_list.json"
@@ -50,14 +50,6 @@ def failing(error: Exception) -> mcp_server.Run:
         raise error
 
     return run
-
-
-def database_error(code: int) -> OperationalError:
-    cause = sqlite3.OperationalError("internal words about rows")
-    cause.sqlite_errorcode = code
-    error = OperationalError("internal words about rows")
-    error.__cause__ = cause
-    return error
 
 
 def words_of_schemas(value: object) -> Iterator[str]:
