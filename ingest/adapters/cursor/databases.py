@@ -225,7 +225,7 @@ def _bubble_text(bubble: JsonObject) -> str:
 
 def _tool_events(owner: Owner, bubble: JsonObject) -> Iterator[ParsedEvent]:
     tool = bubble.get("toolFormerData")
-    if not isinstance(tool, dict) or tool.get("status") in _RUNNING:
+    if not isinstance(tool, dict) or name(tool.get("status")) in _RUNNING:
         return
     called, arguments = unwrapped(name(tool.get("name")), _call_arguments(bubble))
     call_id = name(tool.get("toolCallId"))

@@ -79,6 +79,7 @@ def test_a_tool_s_bubble_is_its_call_and_its_result(tmp_path: Path) -> None:
         ({"status": "error", "error": "no file"}, "read_file", "[error] no file"),
         ({"status": "cancelled"}, "read_file", None),
         ({"status": "a new one", "result": "x"}, "read_file", "x"),
+        ({"status": ["odd"], "result": "x"}, "read_file", "x"),
         ({"status": None, "name": None, "result": 5}, "", "5"),
     ],
 )
