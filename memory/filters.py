@@ -5,21 +5,31 @@ from dataclasses import dataclass
 from memory.scope import Scope
 from memory.sql import Value
 
+TOUCHES = """s.id IN (
+    SELECT t.session_id FROM event_file f JOIN visible_event t ON t.id = f.event
+    WHERE instr(lower(f.path), lower(?)))"""
+
 
 @dataclass(frozen=True)
 class Filters:
-    """Empty is no filter. `since` and `until` are UTC text, a half-open range; `session` is a session id."""
+    """Empty is no filter. `since` and `until` are UTC text, a half-open range; `session` is a session id.
+
+    `tool` is a tool's name, `file` a part of a path that some tool call of the session names.
+    """
 
     project: str = ""
     source: str = ""
     session: str = ""
     since: str = ""
     until: str = ""
+    file: str = ""
+    tool: str = ""
 
     def on_events(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that an event and its session pass, scope included, and its values."""
         condition, values = self._on_session(scope)
-        for test, value in (("e.at >= ?", self.since), ("e.at < ?", self.until)):
+        tests = (("e.at >= ?", self.since), ("e.at < ?", self.until), ("e.tool = ? COLLATE NOCASE", self.tool))
+        for test, value in tests:
             if value:
                 condition += f" AND {test}"
                 values.append(value)
@@ -37,7 +47,12 @@ class Filters:
     def _on_session(self, scope: Scope) -> tuple[str, list[Value]]:
         condition, scoped = scope.condition("s.project")
         values: list[Value] = list(scoped)
-        named = (("s.project = ?", self.project), ("s.source = ?", self.source), ("s.session_id = ?", self.session))
+        named = (
+            ("s.project = ?", self.project),
+            ("s.source = ?", self.source),
+            ("s.session_id = ?", self.session),
+            (TOUCHES, self.file),
+        )
         for test, value in named:
             if value:
                 condition += f" AND {test}"

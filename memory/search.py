@@ -1,75 +1,47 @@
-"""Search: every word of a query, in any script, over the indexes of visible events."""
+"""Search: what holds every word of a query, else what holds the most telling of them, best first."""
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, tzinfo
 
-from memory import sql
+from memory import ranking, sql
+from memory.candidates import POOL, Asked, Leg, Reach, added, facts, merged, reach, unit_index
+from memory.errors import InvalidInput
 from memory.filters import Filters
-from memory.json_line import clean_text
+from memory.passages import passage
+from memory.query import Query, Term, Unit, any_of, parse, quoted
+from memory.ranking import Facts, Ranked
 from memory.scope import Scope
 from memory.secrets import mask
 from memory.sessions import session_title
-from memory.sql import Result, Value
-from memory.text import cjk_query, cjk_runs, one_line
+from memory.sql import Result
+from memory.text import cjk_query
+from memory.times import now, parse_bound
 
-# So many of the newest matches are ranked; very common words would cost more with every month.
-RANKED = 20_000
-PASSAGE = 300
-MAX_TERMS = 40
-MAX_TERM = 200
-TRIGRAM = 3
-_TOKEN = re.compile(r'"([^"]*)"|(\S+)')
-_WORD = re.compile(r"[^\W_]")
+# Fewer hits with every word than this are too few, where there are words enough to do without one.
+ENOUGH = 3
+# Very common words leave the question to the index only while it would have to walk more than this.
+DOCUMENTS_READ = 50_000
+LENDERS = 200
+TOOL_POOL = 300
+# A tool's line stands for a session where no message of it is worth half as much.
+BETTER_TOOL = 0.5
+TITLED = 20
+# Up to so many letters, a word is too short for any index but that of whole words.
+_SHORT = 2
 
-# The inner query takes the newest matches by key, which follows time; the outer one orders them for good.
-MATCHES = """
-    SELECT m.id, m.at FROM (
-        SELECT f.rowid AS id, e.at, e.event_id, bm25({index}) AS score
-        FROM {index} f JOIN visible_event e ON e.id = f.rowid JOIN visible_session s ON s.id = e.session_id
-        WHERE {index} MATCH ? {others} AND {condition}
-        ORDER BY f.rowid DESC LIMIT {ranked}) m
-    ORDER BY {order}, m.at DESC, m.event_id"""
-ALSO = "AND f.rowid IN (SELECT rowid FROM {index} WHERE {index} MATCH ?)"
-ANY_MATCH = """
-    SELECT 1 FROM {index} f JOIN visible_event e ON e.id = f.rowid JOIN visible_session s ON s.id = e.session_id
-    WHERE {index} MATCH ? AND {condition} LIMIT 1"""
-NEWEST = """
-    SELECT e.id, e.at FROM visible_event e JOIN visible_session s ON s.id = e.session_id
-    WHERE e.kind = 'message' AND {condition} ORDER BY e.at DESC, e.event_id LIMIT {ranked}"""
 HITS = """
     SELECT e.id, e.event_id, e.at, e.kind, e.role, e.sub_agent, e.tool, e.text,
         s.source, s.project, s.session_id, s.title, s.first_prompt
     FROM visible_event e JOIN visible_session s ON s.id = e.session_id WHERE e.id IN ({marks})"""
 
 
-class Term(NamedTuple):
-    """One word or phrase of a query, as it was typed."""
-
-    text: str
-    cjk: bool
-
-
-@dataclass(frozen=True)
-class Leg:
-    """One way to find the terms: an expression for the index that ranks, and others that must match too."""
-
-    index: str
-    match: str
-    also: tuple[tuple[str, str], ...] = ()
-
-
-class Match(NamedTuple):
-    """The key and time of an event that matched."""
-
-    key: int
-    at: str
-
-
 @dataclass(frozen=True)
 class Hit:
-    """An event that matched. `passage` is the part of its text that did, secrets masked."""
+    """An event that matched. `passage` is the part of its text that did, secrets masked.
+
+    `also_in` counts other events that say exactly the same; `more` the hits of its session that are not listed.
+    """
 
     event_id: str
     at: str
@@ -82,25 +54,54 @@ class Hit:
     project: str
     session: str
     title: str
+    also_in: int = 0
+    more: int = 0
 
 
 @dataclass(frozen=True)
 class Found:
     """Hits from `offset` on, how many there are in all, and what a reader should know of how they were found.
 
-    `capped` says that only the newest 20,000 matches were ranked; `unmatched` are words that occur nowhere in reach.
+    `unmatched` are words that occur nowhere in reach; `relaxed` says that hits need not hold every word; `capped` that
+    only the newest 20,000 matches were ranked, or that only the best 1,000 of `matches` are listed; `scanned` names the
+    words that were looked for inside other words, in the newest texts only; `filtered_out` counts what filters removed
+    where they removed everything.
     """
 
     hits: tuple[Hit, ...]
     total: int
     unmatched: tuple[str, ...] = ()
+    relaxed: bool = False
     capped: bool = False
-    legs: tuple[tuple[str, str, int], ...] = ()
+    matches: int = 0
+    scanned: tuple[str, ...] = ()
+    filtered_out: int = 0
+    legs: tuple[Asked, ...] = ()
 
     def explained(self, seconds: float) -> dict[str, object]:
         """Say which indexes were asked what, how many events each gave, and how long it took."""
-        asked = [{"index": index, "match": match, "found": count} for index, match, count in self.legs]
-        return {"legs": asked, "ms": round(seconds * 1000, 1)}
+        return {"legs": [asdict(leg) for leg in self.legs], "ms": round(seconds * 1000, 1)}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What takes part in a search beside messages, and in which order it is wanted."""
+
+    tools: bool = False
+    meta: bool = False
+    recent: bool = False
+
+
+@dataclass
+class Pool:
+    """The scores of candidates: messages (and meta events) by key, tool events by key, sessions by their title."""
+
+    messages: dict[int, float] = field(default_factory=dict)
+    tools: dict[int, float] = field(default_factory=dict)
+    titles: dict[int, float] = field(default_factory=dict)
+    unmatched: tuple[str, ...] = ()
+    scanned: tuple[str, ...] = ()
+    relaxed: bool = False
 
 
 def search(
@@ -113,114 +114,346 @@ def search(
     recent: bool = False,
     offset: int = 0,
     limit: int = 10,
+    zone: tzinfo = UTC,
 ) -> Found:
-    """Return the visible events that hold every word of `query`, best first, or newest first where `recent`.
+    """Return the visible events that a query finds, best first, or newest first where `recent`.
 
     Plain words: no character of the query is syntax to an index, and no query raises. An empty one gives the newest
-    messages. Tool calls, tool results and meta events take part only when asked for.
+    messages. Tool events take part as evidence for their session, and as hits of their own only when asked for.
     """
-    terms = parse(query)
-    condition, values = filters.on_events(scope)
-    legs = _legs(terms, tools=tools, meta=meta)
-    found = [_matches(leg, condition, values, recent=recent) for leg in legs]
-    if terms:
-        matches = _merged(found)
-    else:
-        matches = [_match(row) for row in sql.rows(NEWEST.format(condition=condition, ranked=RANKED), values)]
-    if recent:
-        matches.sort(key=lambda match: match.at, reverse=True)
-    page = [match.key for match in matches[offset : offset + limit]]
-    unmatched = _unmatched(terms, condition, values, tools=tools, meta=meta) if not matches else ()
-    asked = tuple((leg.index, leg.match, len(each)) for leg, each in zip(legs, found, strict=True))
-    return Found(_hits(page, terms), len(matches), unmatched, capped=len(matches) >= RANKED, legs=asked)
-
-
-def parse(query: str) -> list[Term]:
-    """Split a query into words and quoted phrases."""
-    clean = clean_text(query).replace("\x00", " ")
-    found = [phrase or word for phrase, word in _TOKEN.findall(clean)]
-    return [Term(text[:MAX_TERM], bool(cjk_runs(text))) for text in map(str.strip, found) if text][:MAX_TERMS]
-
-
-def _legs(terms: Sequence[Term], *, tools: bool, meta: bool) -> list[Leg]:
-    """Return the ways to find all the terms: messages by substrings, then by word stems, then the other kinds."""
-    legs: list[Leg | None] = [_trigram_leg(terms)]
-    if not any(term.cjk for term in terms):
-        legs.append(_word_leg("message_words", terms))
-    legs += [_word_leg("tool_words", terms)] * tools + [_word_leg("meta_words", terms)] * meta
-    return [leg for leg in legs if leg]
-
-
-def _trigram_leg(terms: Sequence[Term]) -> Leg | None:
-    """Substrings of three characters and more; shorter terms by the word and bigram indexes."""
-    parts = {
-        "message_trigram": " ".join(_quoted(term.text) for term in terms if len(term.text) >= TRIGRAM),
-        "message_words": " ".join(
-            _quoted(t.text) for t in terms if len(t.text) < TRIGRAM and _is_word(t) and not t.cjk
-        ),
-        "message_grams": " ".join(cjk_query(run) for t in terms if len(t.text) < TRIGRAM for run in cjk_runs(t.text)),
-    }
-    used = [(index, match) for index, match in parts.items() if match]
-    return Leg(used[0][0], used[0][1], tuple(used[1:])) if used else None
-
-
-def _word_leg(index: str, terms: Sequence[Term]) -> Leg | None:
-    words = [_quoted(term.text) for term in terms if _is_word(term)]
-    return Leg(index, " ".join(words)) if words else None
-
-
-def _is_word(term: Term) -> bool:
-    """True where a word index finds anything to look for in the term."""
-    return _WORD.search(term.text) is not None
-
-
-def _quoted(text: str) -> str:
-    """Return text as an FTS5 string, in which nothing is syntax (sqlite.org/fts5.html, 3.1)."""
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _matches(leg: Leg, condition: str, values: Sequence[Value], *, recent: bool) -> list[Match]:
-    query = MATCHES.format(
-        index=leg.index,
-        others=" ".join(ALSO.format(index=index) for index, _ in leg.also),
-        condition=condition,
-        ranked=RANKED,
-        order="m.at DESC" if recent else "m.score",
+    asked = parse(query)
+    named, asked = _named_filters(asked, zone)
+    within = reach(scope, *([filters, named] if named else [filters]))
+    wanted = Wanted(tools or bool(named and named.tool), meta, recent)
+    one_session = bool(filters.session or (named and named.session))
+    listed, pool = _listed(asked, within, wanted, one_session=one_session)
+    hits = _hits(listed[offset : offset + limit], asked, within)
+    narrowed = named is not None or filters != Filters()
+    return Found(
+        hits,
+        len(listed),
+        pool.unmatched,
+        relaxed=pool.relaxed and bool(listed),
+        capped=within.capped or within.matches > POOL,
+        matches=within.matches,
+        scanned=pool.scanned,
+        filtered_out=_elsewhere(asked, scope, wanted) if narrowed and asked.terms and not listed else 0,
+        legs=tuple(within.asked),
     )
-    return [_match(row) for row in sql.rows(query, [leg.match, *(match for _, match in leg.also), *values])]
 
 
-def _match(row: Result) -> Match:
-    return Match(int(row[0]), str(row[1]))
+def _named_filters(query: Query, zone: tzinfo) -> tuple[Filters | None, Query]:
+    """Return the filters that were typed into a query; a time that cannot be read is a word like any other."""
+    named = dict(query.named)
+    words: list[Term] = []
+    for name in ("since", "until"):
+        try:
+            if name in named:
+                named[name] = parse_bound(named[name], zone=zone, end=name == "until", now=now())
+        except InvalidInput:
+            words.append(Term(f"{name}:{named.pop(name)}"))
+    return Filters(**named) if named else None, replace(query, terms=(*query.terms, *words))
 
 
-def _merged(lists: Iterable[Iterable[Match]]) -> list[Match]:
-    """Return the matches of one leg after the other, each once."""
-    return list(dict.fromkeys(match for matches in lists for match in matches))
+def _listed(query: Query, within: Reach, wanted: Wanted, *, one_session: bool) -> tuple[list[Ranked], Pool]:
+    """Return the whole list of what a query finds, in order, and the pool it was chosen from."""
+    if query.as_id and (keys := within.by_id(query.as_id)):
+        return [Ranked(key) for key in keys], Pool()
+    if not query.terms:
+        return [Ranked(key) for key in within.newest(tools=wanted.tools)], Pool()
+    pool = _pool(query, within, wanted)
+    worth, known = _worth(query, pool, within, wanted)
+    if wanted.recent:
+        ordered = ranking.by_time(known[key] for key in _telling(worth, pool))
+    else:
+        ordered = ranking.by_worth(worth, known, own_first=not pool.relaxed)
+    distinct = ranking.without_copies(ordered)
+    return ranking.thinned(distinct, len(distinct) if one_session or wanted.recent else ranking.PER_SESSION), pool
+
+
+def _telling(worth: Mapping[int, float], pool: Pool) -> list[int]:
+    """Return the hits that are worth putting by time: of a relaxed search, those not far behind the best."""
+    least = max(worth.values(), default=0.0) / 3 if pool.relaxed else 0.0
+    return [key for key, each in worth.items() if each >= least]
+
+
+def _elsewhere(query: Query, scope: Scope, wanted: Wanted) -> int:
+    """Return how many hits there would be without filters."""
+    return len(_listed(query, reach(scope, Filters()), wanted, one_session=False)[0])
+
+
+# --- what the indexes give
+
+
+def _pool(query: Query, within: Reach, wanted: Wanted) -> Pool:
+    """Ask for every word first, and for any of them where that gives too little or the query is a question."""
+    strict = _strict(query, within, wanted)
+    enough = ENOUGH if len(query.content) >= ENOUGH else 1
+    is_one_word = len(query.units) < 2
+    if (is_one_word or not query.is_question) and len(strict.messages) + len(strict.tools) >= enough:
+        return strict
+    return _relaxed(query, within, wanted, strict)
+
+
+def _strict(query: Query, within: Reach, wanted: Wanted) -> Pool:
+    """Return what holds every word."""
+    legs = _message_legs(query) + [_word_leg("meta_words", query, query.content)] * wanted.meta
+    tool_leg = _word_leg("tool_words", query, query.content)
+    newest = wanted.recent
+    return Pool(
+        messages=_full(merged(*(within.best(leg, newest=newest) for leg in legs if leg))),
+        tools=_full(within.best(tool_leg, newest=newest, pool=_tool_pool(wanted))) if tool_leg else {},
+        titles={key: worth for key, (worth, share) in _titles(query, within).items() if share > 0.99},
+    )
+
+
+def _full(scores: Mapping[int, float]) -> dict[int, float]:
+    return {key: ranking.score(bm25, 1.0) for key, bm25 in scores.items()}
+
+
+def _tool_pool(wanted: Wanted) -> int:
+    return POOL if wanted.tools else TOOL_POOL
+
+
+def _message_legs(query: Query) -> list[Leg | None]:
+    """Return the ways to find all the words in messages: by substrings, by stems, run together as one identifier."""
+    terms = query.content
+    plain = not any(term.cjk for term in terms)
+    legs: list[Leg | None] = []
+    if not (query.is_question and plain):
+        legs.append(_trigram_leg(query, terms))
+    if plain:
+        legs.append(_word_leg("message_words", query, terms))
+    if query.joins and len(query.joins[0]) == sum(len(term.text) for term in query.terms):
+        legs.append(_leg(query, "message_trigram", quoted(query.joins[0])))
+    return legs
+
+
+def _leg(query: Query, index: str, match: str, also: tuple[tuple[str, str], ...] = ()) -> Leg:
+    """Return a leg that leaves out what holds a word the query does not want."""
+    words = index if index in ("tool_words", "meta_words") else "message_words"
+    never = [(words, term.in_words()) for term in query.without if term.is_word and not term.cjk]
+    if words == "message_words":
+        never += [("message_grams", cjk_query(run)) for term in query.without for run in term.cjk]
+    return Leg(index, match, also, tuple(never))
+
+
+def _trigram_leg(query: Query, terms: Sequence[Term]) -> Leg | None:
+    """Substrings of three characters and more; shorter terms by the word and bigram indexes."""
+    short = [term for term in terms if not term.in_trigrams()]
+    parts = {
+        "message_trigram": [match for term in terms if (match := term.in_trigrams())],
+        "message_words": [term.in_words() for term in short if term.is_word and not term.cjk],
+        "message_grams": [cjk_query(run) for term in short for run in term.cjk],
+    }
+    used = [(index, " AND ".join(matches)) for index, matches in parts.items() if matches]
+    return _leg(query, *used[0], tuple(used[1:])) if used else None
+
+
+def _word_leg(index: str, query: Query, terms: Sequence[Term]) -> Leg | None:
+    """All the terms in an index of words, where CJK is the beginning of one, or their run together."""
+    words = [f"{term.in_words()} *" if term.cjk else term.in_words() for term in terms if term.is_word]
+    if not words:
+        return None
+    joined = [quoted(query.joins[0])] if query.joins and len(query.joins[0]) >= sum(map(len, words)) // 2 else []
+    return _leg(query, index, any_of([f"({' AND '.join(words)})", *joined]))
+
+
+def _titles(query: Query, within: Reach) -> dict[int, tuple[float, float]]:
+    """Return the worth of sessions by their titles, and the share of the query that each title holds."""
+    words = [unit.in_words() for unit in query.units if not unit.cjk] + [quoted(join) for join in query.joins]
+    grams = [unit.in_grams() for unit in query.units if unit.cjk]
+    found = within.titles("session_words", f"title : {any_of(words)}") if words else []
+    found += within.titles("session_grams", any_of(grams)) if grams else []
+    scores = added(*({key: bm25} for key, bm25, _ in found))
+    titles = {key: title for key, _, title in found}
+    even = dict.fromkeys(query.units, 1.0)
+    shares = {key: ranking.coverage(title, even) for key, title in titles.items() if title}
+    return {key: (ranking.score(scores[key], share), share) for key, share in shares.items() if share}
+
+
+# --- any of the words
+
+
+def _relaxed(query: Query, within: Reach, wanted: Wanted, strict: Pool) -> Pool:
+    """Return what holds any of the words, worth the more the more telling the words that it holds."""
+    counts = {unit: within.count(*unit_index(unit)) for unit in query.units}
+    inside = {unit for unit, count in counts.items() if not count and _inside_words(unit, query)}
+    weights = _weights(counts, within)
+    messages = _any_message(query, within, counts, inside)
+    tools = _any_tool(query, within, wanted)
+    titles = _titles(query, within)
+    pool = Pool(relaxed=True, titles={key: worth for key, (worth, _) in titles.items()})
+    pool.unmatched, missing = _unmatched(query, within, counts, inside)
+    scanned = _scan(query, within, missing)
+    pool.scanned = tuple(unit.forms[0] for unit in missing) if scanned else ()
+    known = facts({*messages, *tools, *scanned})
+    for key, bm25 in {**dict.fromkeys(scanned, 1.0), **messages, **tools}.items():
+        if key in known:
+            side = pool.messages if known[key].kind not in ("tool_call", "tool_result") else pool.tools
+            side[key] = ranking.score(bm25, ranking.coverage(known[key].text, weights))
+    pool.messages = merged(pool.messages, strict.messages)
+    pool.tools = merged(pool.tools, strict.tools)
+    return pool
+
+
+def _inside_words(unit: Unit, query: Query) -> bool:
+    """True for what may be a part of a word: identifiers, and in what is no question any word."""
+    return not unit.cjk and bool(unit.in_trigrams()) and (unit.named or not query.is_question)
+
+
+def _weights(counts: Mapping[Unit, int], within: Reach) -> dict[Unit, float]:
+    total = within.messages()
+    return {unit: ranking.idf(count, total) for unit, count in counts.items()}
+
+
+def _any_message(query: Query, within: Reach, counts: Mapping[Unit, int], inside: Collection[Unit]) -> dict[int, float]:
+    """Return messages that hold any of the words, by stems, CJK bigrams and inside words."""
+    sought = _not_too_common(counts)
+    words = [unit.in_words() for unit in sought if not unit.cjk] + [quoted(join) for join in query.joins]
+    grams = [unit.in_grams() for unit in sought if unit.cjk]
+    parts = [unit.in_trigrams() for unit in sought if unit in inside or (unit.named and not unit.cjk)]
+    parts = [part for part in parts if part]
+    by_words = within.best(_leg(query, "message_words", any_of(words))) if words else {}
+    by_parts = within.best(_leg(query, "message_trigram", any_of(parts))) if parts else {}
+    by_grams = within.best(_leg(query, "message_grams", any_of(grams))) if grams else {}
+    return added(merged(by_words, by_parts), by_grams)
+
+
+def _not_too_common(counts: Mapping[Unit, int]) -> list[Unit]:
+    """Leave out the commonest words while the index would have to walk too much, and never all but two."""
+    rarest = sorted(counts, key=lambda unit: counts[unit])
+    while len(rarest) > 2 and sum(counts[unit] for unit in rarest) > DOCUMENTS_READ:
+        rarest.pop()
+    return rarest
+
+
+def _any_tool(query: Query, within: Reach, wanted: Wanted) -> dict[int, float]:
+    """Return tool events (and where wanted meta events) that hold any of the words."""
+    words = [unit.in_words() for unit in query.units] + [quoted(join) for join in query.joins]
+    if not words:
+        return {}
+    found = within.best(_leg(query, "tool_words", any_of(words)), pool=_tool_pool(wanted))
+    return found | (within.best(_leg(query, "meta_words", any_of(words))) if wanted.meta else {})
 
 
 def _unmatched(
-    terms: Sequence[Term], condition: str, values: Sequence[Value], *, tools: bool, meta: bool
-) -> tuple[str, ...]:
-    """Return the terms that occur in no event within the filters and the scope."""
-    return tuple(
-        term.text
-        for term in terms
-        if not any(_occurs(leg, condition, values) for leg in _legs([term], tools=tools, meta=meta))
-    )
+    query: Query, within: Reach, counts: Mapping[Unit, int], inside: Collection[Unit]
+) -> tuple[tuple[str, ...], list[Unit]]:
+    """Return the terms that no index holds within reach, and their units."""
+    held = {unit.term for unit, count in counts.items() if count}
+    for unit in counts:
+        if unit.term not in held and _held_elsewhere(unit, within, unit in inside):
+            held.add(unit.term)
+    missing = [unit for unit in counts if unit.term not in held]
+    return tuple(dict.fromkeys(unit.term for unit in missing)), missing
 
 
-def _occurs(leg: Leg, condition: str, values: Sequence[Value]) -> bool:
-    return bool(sql.rows(ANY_MATCH.format(index=leg.index, condition=condition), [leg.match, *values]))
+def _held_elsewhere(unit: Unit, within: Reach, inside: bool) -> bool:
+    """True where a tool event, a title or the middle of a word holds a unit that no message holds as a word."""
+    if inside and within.count("message_trigram", unit.in_trigrams()):
+        return True
+    if within.count("tool_words", unit.in_words()):
+        return True
+    index, match = ("session_grams", unit.in_grams()) if unit.cjk else ("session_words", unit.in_words())
+    return bool(within.titles(index, match))
 
 
-def _hits(keys: Sequence[int], terms: Sequence[Term]) -> tuple[Hit, ...]:
-    by_key = {row[0]: _hit(row, terms) for row in sql.rows_in(HITS, keys)}
-    return tuple(by_key[key] for key in keys)
+def _scan(query: Query, within: Reach, missing: Sequence[Unit]) -> list[int]:
+    """Look for words that no index holds inside other words: of tool text, and the shortest of messages too."""
+    parts = [form for unit in missing if not query.is_question or unit.named or unit.cjk for form in unit.forms]
+    short = [part for part in parts if len(part) <= _SHORT and part.isascii()]
+    found = within.scan(("tool_call", "tool_result"), parts) if parts else []
+    return found + (within.scan(("message",), short) if short else [])
 
 
-def _hit(row: Result, terms: Sequence[Term]) -> Hit:
-    _, event_id, at, kind, role, sub_agent, tool, text, source, project, session, title, prompt = row
+# --- what each is worth
+
+
+def _worth(query: Query, pool: Pool, within: Reach, wanted: Wanted) -> tuple[dict[int, float], dict[int, Facts]]:
+    """Return the worth of every event that may be shown, and what is known of them."""
+    known = facts({*pool.messages, *pool.tools})
+    messages = _with_whole_query(query, pool.messages, known)
+    tools = _with_whole_query(query, pool.tools, known)
+    worth = dict(messages)
+    if (
+        pool.relaxed and query.is_question
+    ):  # What stands beside words is no answer to someone who looks for those words.
+        lenders = sorted(messages, key=lambda key: -messages[key])[:LENDERS]
+        worth = ranking.lend(messages, {key: within.beside(known[key], len(ranking.LENT)) for key in lenders})
+    worth = _with_tools(worth, tools, known, wanted)
+    _add_titled(worth, pool.titles, known, within)
+    known |= facts(worth.keys() - known.keys())
+    said = [(known[key].session, each) for key, each in (*messages.items(), *tools.items())]
+    sessions = ranking.evidence([*said, *pool.titles.items()])
+    return {
+        key: (each + ranking.EVIDENCE * sessions.get(known[key].session, 0.0))
+        * (ranking.SUB_AGENT if pool.relaxed and known[key].sub_agent else 1)
+        for key, each in worth.items()
+        if key in known
+    }, known
+
+
+def _with_whole_query(query: Query, scores: Mapping[int, float], known: Mapping[int, Facts]) -> dict[int, float]:
+    """Return scores in which what holds the whole query as it was typed is worth more."""
+    whole = ranking.loosened(query.text)
+    here = {key: each for key, each in scores.items() if key in known}
+    if " " not in whole:
+        return here
+    return {
+        key: each * (ranking.WHOLE_QUERY if whole in ranking.loosened(known[key].text) else 1)
+        for key, each in here.items()
+    }
+
+
+def _with_tools(
+    worth: Mapping[int, float], tools: Mapping[int, float], known: Mapping[int, Facts], wanted: Wanted
+) -> dict[int, float]:
+    """Add tool events: all where they are asked for, else the best of each session that no message speaks for."""
+    if wanted.tools:
+        return {**worth, **tools}
+    spoken: dict[int, float] = {}
+    for key, each in worth.items():
+        if key in known:
+            spoken[known[key].session] = max(each, spoken.get(known[key].session, 0.0))
+    best: dict[int, int] = {}
+    for key in sorted(tools, key=lambda key: -tools[key]):
+        best.setdefault(known[key].session, key)
+    better = {key for session, key in best.items() if spoken.get(session, 0.0) < BETTER_TOOL * tools[key]}
+    return {**worth, **{key: tools[key] for key in better}}
+
+
+def _add_titled(worth: dict[int, float], titles: Mapping[int, float], known: dict[int, Facts], within: Reach) -> None:
+    """Let the best hit of each session whose title matches, else its first message, stand for the title too."""
+    best: dict[int, int] = {}
+    for hit in sorted(worth, key=lambda hit: -worth[hit]):
+        if hit in known:
+            best.setdefault(known[hit].session, hit)
+    for session in sorted(titles, key=lambda session: -titles[session])[:TITLED]:
+        key = best.get(session) or within.first_message(session)
+        if key is not None:
+            worth[key] = worth.get(key, 0.0) + titles[session]
+
+
+# --- what is shown
+
+
+def _hits(page: Sequence[Ranked], query: Query, within: Reach) -> tuple[Hit, ...]:
+    terms = _shown_terms(query)
+    rows = {int(row[0]): row for row in sql.rows_in(HITS, [ranked.key for ranked in page])}
+    return tuple(_hit(rows[ranked.key], ranked, terms, within) for ranked in page if ranked.key in rows)
+
+
+def _shown_terms(query: Query) -> list[str]:
+    """Return what a passage is laid around: the words as typed, in their other forms, and by their stems."""
+    typed = [form for term in query.content for form in term.forms]
+    units = [form for unit in query.units for form in unit.forms]
+    stems = [form[: max(4, len(form) - 3)] for form in units if form.isascii() and form.isalnum()]
+    return list(dict.fromkeys([*typed, *units, *stems, *query.joins]))
+
+
+def _hit(row: Result, ranked: Ranked, terms: Sequence[str], within: Reach) -> Hit:
+    key, event_id, at, kind, role, sub_agent, tool, text, source, project, session, title, prompt = row
     return Hit(
         event_id=str(event_id),
         at=str(at),
@@ -228,18 +461,15 @@ def _hit(row: Result, terms: Sequence[Term]) -> Hit:
         role=str(role),
         sub_agent=bool(sub_agent),
         tool=str(tool),
-        passage=passage(mask(str(text)), [term.text for term in terms]),
+        passage=passage(mask(str(text)), terms),
         source=str(source),
         project=str(project),
         session=str(session),
         title=session_title(str(title), str(prompt)),
+        also_in=_also_in(int(key), str(kind), str(text), within),
+        more=ranked.more,
     )
 
 
-def passage(text: str, terms: Sequence[str], limit: int = PASSAGE) -> str:
-    """Return at most `limit` characters of `text` around the first term that occurs in it."""
-    folded = text.lower()
-    starts = [start for term in terms if (start := folded.find(term.lower())) >= 0]
-    begin = max(min(starts, default=0) - limit // 4, 0)
-    piece = one_line(text[begin : begin + 2 * limit], limit - 1)
-    return f"…{piece}" if begin else piece
+def _also_in(key: int, kind: str, text: str, within: Reach) -> int:
+    return within.copies(key) if kind == "message" and len(text) >= ranking.COPY else 0

@@ -11,7 +11,7 @@ import msgspec
 
 from memory.errors import InvalidInput
 from memory.label import LABEL
-from memory.parsed import State
+from memory.parsed import COMPACTION, State
 from memory.provenance import EventDetail, Place
 from memory.search import Hit
 from memory.secrets import mask
@@ -70,7 +70,8 @@ def hit(found: Hit, zone: tzinfo) -> Json:
         "title": mask(found.title),
         "text": found.passage,
     }
-    return shape | ({"tool": found.tool} if found.tool else {})
+    others: Json = {"tool": found.tool, "also_in": found.also_in, "more_in_session": found.more}
+    return shape | {name: value for name, value in others.items() if value}
 
 
 def session(line: SessionLine, zone: tzinfo) -> Json:
@@ -97,7 +98,7 @@ def event_line(line: EventLine, zone: tzinfo, limit: int) -> Json:
     shape: Json = {
         "id": line.event_id,
         "at": local(line.at, zone),
-        "kind": "compaction" if line.tool == "compaction" else line.kind,
+        "kind": COMPACTION if line.tool == COMPACTION else line.kind,
         "origin": origin_of(line.kind, line.role, sub_agent=line.sub_agent),
         "tool": line.tool if line.kind != "meta" else "",
         "model": line.model,

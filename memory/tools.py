@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from memory import provenance, shapes, timeline
+from memory.candidates import RANKED
 from memory.errors import InvalidInput, NotFound
 from memory.filters import Filters
 from memory.freshness import freshness
@@ -31,6 +32,7 @@ _SESSIONS_AT_ONCE = 100
 _EVENTS_AT_ONCE = 200
 _LINE = 300
 _FOOTER_WORDS = 8
+_RELAXED = "related: a hit need not hold every word"
 
 Project = Annotated[str, Meta(description="Only this project")]
 Source = Annotated[str, Meta(description="Only this agent, e.g. claude-code")]
@@ -152,7 +154,7 @@ def _readable(message: str) -> str:
 def _kept_within(answer: Json, max_tokens: int) -> Json:
     """Drop what an answer can do without where even its smallest form is over budget."""
     footer = answer.get("footer")
-    for dispensable in ("explain", "freshness", "unmatched"):
+    for dispensable in ("explain", "freshness", "scanned", "unmatched"):
         if shapes.within(answer, max_tokens) or not isinstance(footer, dict):
             return answer
         footer.pop(dispensable, None)
@@ -175,10 +177,12 @@ def run_search(arguments: SearchArguments, scope: Scope, zone: tzinfo) -> Json:
     offset = int(str(shapes.read_cursor(arguments.cursor, hit=int).get("hit", 0)))
     filters = _filters(arguments, zone)
     wants_events = arguments.within != "entries" and bool(arguments.query.strip() or arguments.within == "events")
-    found = _events(arguments, scope, filters, offset) if wants_events else Found((), 0)
+    found = _events(arguments, scope, filters, offset, zone) if wants_events else Found((), 0)
     footer = _footer(
+        relaxed=_RELAXED if found.relaxed else "",
         unmatched=[cut(mask(word), 40) for word in found.unmatched[:_FOOTER_WORDS]],
-        capped="ranked within the newest 20,000 matches" if found.capped else "",
+        scanned=_scanned(found),
+        capped=_capped(found),
         note=_search_note(arguments, found),
         explain=found.explained(time.perf_counter() - started) if arguments.explain else None,
     )
@@ -190,7 +194,7 @@ def run_search(arguments: SearchArguments, scope: Scope, zone: tzinfo) -> Json:
     return shapes.answer(entries=[], hits=fitted.items, footer=footer)
 
 
-def _events(arguments: SearchArguments, scope: Scope, filters: Filters, offset: int) -> Found:
+def _events(arguments: SearchArguments, scope: Scope, filters: Filters, offset: int, zone: tzinfo) -> Found:
     return search(
         arguments.query,
         scope,
@@ -200,7 +204,25 @@ def _events(arguments: SearchArguments, scope: Scope, filters: Filters, offset: 
         recent=arguments.sort == "recent",
         offset=offset,
         limit=arguments.limit,
+        zone=zone,
     )
+
+
+def _scanned(found: Found) -> str:
+    """Say that words were looked for by reading, and how far."""
+    if not found.scanned:
+        return ""
+    words = ", ".join(cut(mask(word), 40) for word in found.scanned[:_FOOTER_WORDS])
+    return f"inside words of the newest 10,000 tool texts only: {words}"
+
+
+def _capped(found: Found) -> str:
+    """Say that not every match was ranked or can be paged to."""
+    if not found.capped:
+        return ""
+    if found.matches >= RANKED:
+        return "ranked within the newest 20,000 matches; narrow by words, project or time"
+    return f"the best 1,000 of {found.matches:,} matches; narrow by words, project or time"
 
 
 def _search_note(arguments: SearchArguments, found: Found) -> str:
@@ -213,7 +235,9 @@ def _search_note(arguments: SearchArguments, found: Found) -> str:
         return "No entries are held yet; give a query, or in: events, to search what was said."
     if arguments.within == "entries":
         return "No entries are held yet; search in: events finds what was said."
-    return "No event holds all these words within these filters."
+    if found.filtered_out:
+        return f"Nothing within these filters; without them there are {found.filtered_out} hits."
+    return "No event holds any of these words within these filters."
 
 
 def run_timeline(arguments: TimelineArguments, scope: Scope, zone: tzinfo) -> Json:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from memory import sql
 from memory.filters import Filters
+from memory.passages import PASSAGE, passage
 from memory.scope import EVERYTHING, Scope
-from memory.search import PASSAGE, Found, passage, search
+from memory.search import Found, search
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, tool_result, user
 
 FIRST, SECOND = session_uuid(1), session_uuid(2)
@@ -49,10 +50,11 @@ def talk(store: Path, agent_home: AgentHome) -> Path:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("fetchUserById", ["11"]),
+        ("fetchUserById", ["11", "12"]),
+        ("fetch_user_by_id", ["11", "12"]),
+        ("fetch-user-by-id", ["11", "12"]),
         ("fetchuserbyid", ["11"]),
-        ("fetch_user_by_id", ["12"]),
-        ("UserBy", ["11"]),
+        ("UserBy", ["11", "12"]),
         ("retrying queue", ["12"]),
         ('"retrying is in"', ["12"]),
         ("src/queue/worker.py", ["12"]),
@@ -69,22 +71,22 @@ def talk(store: Path, agent_home: AgentHome) -> Path:
         ("悬空", ["15"]),
         ("is", ["12"]),
         ("absent", []),
-        ("fetchUserById absent", []),
     ],
 )
 def test_every_word_is_found_in_its_script(talk: Path, query: str, expected: list[str]) -> None:
-    assert find(query) == expected
+    assert sorted(find(query)) == expected
 
 
 @pytest.mark.parametrize("query", ["retry AND", "NOT retry", "retry*", "(retry", '"retry', "text:retry", "^retry", "-"])
 def test_syntax_of_the_index_is_plain_text(talk: Path, query: str) -> None:
-    found(query)
-    assert "12" not in find("NOT fetch_user_by_id")
+    assert found(query).total >= 0
+    assert set(find("NOT fetch_user_by_id")[:2]) == {"11", "12"}
 
 
 def test_tools_and_machine_text_take_part_only_when_asked(talk: Path) -> None:
-    assert find("ERR_RETRY_LIMIT") == []
-    assert len(find("ERR_RETRY_LIMIT", tools=True)) == 1
+    assert find("rg worker.py") == ["16"], "the session is found by it, and no message speaks for it"
+    assert "16" not in find("worker.py")
+    assert {"12", "16", "17"} == set(find("worker.py", tools=True))
     assert find("reminder") == []
     assert len(find("reminder", meta=True)) == 1
 
@@ -102,6 +104,8 @@ def test_filters_and_scope_come_before_counting(talk: Path) -> None:
 
 def test_a_word_that_occurs_nowhere_is_named(talk: Path) -> None:
     assert found("retry absent").unmatched == ("absent",)
+    assert found("retry absent").relaxed
+    assert set(find("retry absent")) >= {"11", "12", "21"}
     assert found("retry").unmatched == ()
 
 
