@@ -23,8 +23,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._:/+-]")
 class Line(NamedTuple):
     """One physical line without its newline, or what was appended to it later.
 
-    `number` counts from 1 within the file's generation; `path` is the logical path of the file. `position` counts from 0
-    the lines that are not blank.
+    `number` counts from 1 within the file's generation, `position` from 0 the lines there that are not blank; `path` is
+    the logical path of the file.
     """
 
     data: bytes
