@@ -15,7 +15,7 @@ from memory.times import process_zone
 
 
 class Command(StoreCommand):
-    help = "Find what was said, decided or done in the sessions of every agent. Every word must occur."
+    help = "Find what was said, decided or done in the sessions of every agent."
     example = "why postgres --project shop --since 2w"
 
     def declare(self, parser: CommandParser) -> None:
@@ -50,10 +50,17 @@ def _print(answer: Json, paper: Paper) -> None:
         paper.line(hit["title"], "dim", indent=2)
         paper.line(hit["text"], indent=2)
         paper.line(hit["id"], "cyan", indent=2)
+        if copies := hit.get("also_in"):
+            paper.line(f"also said in {counted(int(str(copies)), 'other place')}", "dim", indent=2)
+        if more := hit.get("more_in_session"):
+            paper.line(f"{counted(int(str(more)), 'more hit')} in this session; --session shows them", "dim", indent=2)
         paper.line()
     footer = cast(Json, answer["footer"])
     if left := footer.get("left_out"):
         paper.line(f"{counted(int(str(left)), 'more hit')}; --limit, --project or --since change what is shown.")
     for word in cast(list[str], footer.get("unmatched", [])):
         paper.line(f"Nothing within these filters holds {word!r}.")
+    for part in ("relaxed", "scanned"):
+        if part in footer:
+            paper.line(footer[part])
     print_footer(footer, paper)
