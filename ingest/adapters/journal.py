@@ -2,17 +2,21 @@
 
 import json
 import os
+import shutil
 import sqlite3
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 from ingest.adapters.contract import SourceFile
 
 _BUSY_SECONDS = 3
 _BASE64 = "_base64"
+# The 20th byte of a database says how it is read; one that is empty or none has no such byte.
+_HEADER, _WAL_MODE = 20, b"\x02"
 
 
 @contextmanager
@@ -22,6 +26,32 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     Texts come as the bytes they are: agents do not always write UTF-8.
     """
     os.stat(path)  # a database that is gone is no broken one
+    if not _lacks_its_index(path):
+        with _opened(path) as connection:
+            yield connection
+        return
+    with TemporaryDirectory(prefix="origin-") as folder, _opened(_copied(path, Path(folder))) as connection:
+        yield connection
+
+
+def _lacks_its_index(path: Path) -> bool:
+    """True for a database in WAL mode that needs an index to be read, where it may not be made: on a read-only disk."""
+    with path.open("rb") as file:
+        wal_mode = file.read(_HEADER)[-1:] == _WAL_MODE
+    return wal_mode and not os.path.exists(f"{path}-shm") and not os.access(path.parent, os.W_OK)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Copy a database with its WAL, which nobody has open: whoever had it would have made the index."""
+    copy = folder / "copy.db"
+    shutil.copyfile(path, copy)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+    return copy
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     uri = f"file:{quote(str(path))}?mode=ro"
     # Never immutable=1: of a live database that gives stale or torn pages.
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)

@@ -7,6 +7,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from ingest.sync import SourceReport
 from memory import sql, tools
 from memory.scope import EVERYTHING
 from memory.times import process_zone
-from tests.commands import ROOT, environment, printed_json
+from tests.commands import ROOT, environment, origin, printed_json, without_rights_over_files
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, user
 from tests.ingest.adapters import cursor_files as cursor
 from tests.ingest.adapters.golden import cases
@@ -591,6 +592,27 @@ def test_pitfall_34_zcode_s_debug_logs_are_not_read_beside_its_database(store: P
         write(agent_home, f".zcode/cli/rollout/model-io-sess_{number}.jsonl", b'{"type":"text","text":"light it"}\n')
     assert synced(agent_home, "zcode").read == 1
     assert said() == ["light it"]
+
+
+@pytest.mark.parametrize("left", ["", "-wal", "-wal -shm"], ids=["closed", "crashed", "open"])
+def test_pitfall_35_a_database_on_a_read_only_disk_is_read_with_its_wal(
+    store: Path, agent_home: AgentHome, tmp_path: Path, left: str
+) -> None:
+    database = ZCodeDatabase(tmp_path / "db.sqlite")
+    database.session("sess_1")
+    database.user("msg_1", "sess_1", "light it")
+    if not left:
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    folder = write(agent_home, ".zcode/cli/db/db.sqlite", database.path.read_bytes()).parent
+    for suffix in left.split():
+        shutil.copy(f"{database.path}{suffix}", folder)
+    before = sorted(path.name for path in folder.iterdir())
+    folder.chmod(0o500)
+    done = origin("sync", "--json", home=store, person=agent_home.path, preexec_fn=without_rights_over_files)
+    folder.chmod(0o700)
+    report = json.loads(done.stdout)["sources"]["zcode"]
+    assert (report["events"], report["problems"]) == (1, [])
+    assert sorted(path.name for path in folder.iterdir()) == before
 
 
 # Odd files

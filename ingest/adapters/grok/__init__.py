@@ -90,6 +90,8 @@ def _unread(sessions: str) -> list[OSError]:
             (count,) = connection.execute("SELECT count(*) FROM session_docs").fetchone()
     except sqlite3.Error:
         return []
+    except OSError as error:
+        return [error]
     told = f"it lists sessions ({count}) whose logs are not beside it, and Origin does not know where they are"
     return [OSError(errno.ENOENT, told, path)] if count else []
 
