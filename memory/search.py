@@ -24,6 +24,8 @@ ENOUGH = 3
 DOCUMENTS_READ = 50_000
 LENDERS = 200
 TOOL_POOL = 300
+# The whole query as it was typed is looked for in so many of the best.
+LOOKED_AT = 100
 # A tool's line stands for a session where no message of it is worth half as much.
 BETTER_TOOL = 0.5
 TITLED = 20
@@ -99,6 +101,7 @@ class Pool:
     messages: dict[int, float] = field(default_factory=dict)
     tools: dict[int, float] = field(default_factory=dict)
     titles: dict[int, float] = field(default_factory=dict)
+    known: dict[int, Facts] = field(default_factory=dict)
     unmatched: tuple[str, ...] = ()
     scanned: tuple[str, ...] = ()
     relaxed: bool = False
@@ -287,7 +290,7 @@ def _relaxed(query: Query, within: Reach, wanted: Wanted, strict: Pool) -> Pool:
     pool.unmatched, missing = _unmatched(query, within, counts, inside)
     scanned = _scan(query, within, missing)
     pool.scanned = tuple(unit.forms[0] for unit in missing) if scanned else ()
-    known = facts({*messages, *tools, *scanned})
+    pool.known = known = facts({*messages, *tools, *scanned})
     for key, bm25 in {**dict.fromkeys(scanned, 1.0), **messages, **tools}.items():
         if key in known:
             side = pool.messages if known[key].kind not in ("tool_call", "tool_result") else pool.tools
@@ -372,7 +375,7 @@ def _scan(query: Query, within: Reach, missing: Sequence[Unit]) -> list[int]:
 
 def _worth(query: Query, pool: Pool, within: Reach, wanted: Wanted) -> tuple[dict[int, float], dict[int, Facts]]:
     """Return the worth of every event that may be shown, and what is known of them."""
-    known = facts({*pool.messages, *pool.tools})
+    known = pool.known | facts({*pool.messages, *pool.tools} - pool.known.keys())
     messages = _with_whole_query(query, pool.messages, known)
     tools = _with_whole_query(query, pool.tools, known)
     worth = dict(messages)
@@ -398,12 +401,9 @@ def _with_whole_query(query: Query, scores: Mapping[int, float], known: Mapping[
     """Return scores in which what holds the whole query as it was typed is worth more."""
     whole = ranking.loosened(query.text)
     here = {key: each for key, each in scores.items() if key in known}
-    if " " not in whole:
-        return here
-    return {
-        key: each * (ranking.WHOLE_QUERY if whole in ranking.loosened(known[key].text) else 1)
-        for key, each in here.items()
-    }
+    best = sorted(here, key=lambda key: -here[key])[:LOOKED_AT] if " " in whole else []
+    holding = {key: here[key] * ranking.WHOLE_QUERY for key in best if whole in ranking.loosened(known[key].text)}
+    return here | holding
 
 
 def _with_tools(
