@@ -113,10 +113,15 @@ class Query:
     without: tuple[Term, ...] = ()
     named: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def has_mark(self) -> bool:
+        """True with a question mark."""
+        return any(mark in self.text for mark in "?？")
+
     @cached_property
     def is_question(self) -> bool:
         """True where the query reads as a sentence: a question mark or words that only make sentences."""
-        if any(mark in self.text for mark in "?？"):
+        if self.has_mark:
             return True
         runs = [run for term in self.terms if not term.phrase for run in term.cjk]
         stop_words = [term.is_stop_word for term in self.terms]

@@ -192,8 +192,8 @@ def _pool(query: Query, within: Reach, wanted: Wanted) -> Pool:
     """Ask for every word first, and for any of them where that gives too little or the query is a question."""
     strict = _strict(query, within, wanted)
     enough = ENOUGH if len(query.content) >= ENOUGH else 1
-    is_one_word = len(query.units) < 2
-    if (is_one_word or not query.is_question) and len(strict.messages) + len(strict.tools) >= enough:
+    is_asked = query.is_question and (len(query.units) > 1 or query.has_mark)
+    if not is_asked and len(strict.messages) + len(strict.tools) >= enough:
         return strict
     return _relaxed(query, within, wanted, strict)
 
