@@ -108,10 +108,11 @@ KNOWN = """
 RESERVE = "UPDATE raw_file SET next_key = ?, end_key = ? WHERE id = ?"
 EXPECT = "UPDATE raw_file SET size = ?, mtime_ns = -1 WHERE id = ?"
 POSITIONS = "SELECT id, bytes, next_key, end_key FROM raw_file WHERE id IN ({marks})"
+# What a parser leaves behind, beside rows.
+PARSED_COLUMNS = ("parser_state", "last_at", "agent_version", "parsed", "skipped", "malformed", "blank")
 CURSOR_COLUMNS = (
-    *("bytes", "lines", "stored_bytes", "open_line", "head_sha256", "tail_sha256", "parser_state", "watermark"),
-    *("last_at", "agent_version", "parsed", "skipped", "malformed", "blank", "next_key", "end_key"),
-    *("origin_path", "form", "size", "mtime_ns", "inode"),
+    *("bytes", "lines", "stored_bytes", "open_line", "head_sha256", "tail_sha256", "watermark", *PARSED_COLUMNS),
+    *("next_key", "end_key", "origin_path", "form", "size", "mtime_ns", "inode"),
 )
 SAVE_CURSOR = f"UPDATE raw_file SET {', '.join(f'{column} = ?' for column in CURSOR_COLUMNS)} WHERE id = ?"
 INSERT_FRAME = """raw_frame
@@ -274,7 +275,7 @@ def append_all(pieces: Iterable[Piece], *, max_events: int = BATCH_EVENTS) -> li
         orphans = [_write_frame(*each, frame) for each, frame in zip(prepared, frames, strict=True)]
         added = event_rows.write([Addition(file, batch) for _, file, batch in prepared])
         for piece, file, batch in prepared:
-            _write_malformed(file, batch)
+            write_malformed(file, batch)
             _move_cursor(file, batch, piece)
     return [
         Appended(file.bytes, events, len(batch.malformed), orphan)
@@ -290,7 +291,7 @@ def _prepared(pieces: list[Piece], max_events: int) -> Iterator[tuple[Piece, Raw
             return
         file = files[piece.raw_file]
         _check_offset(file, piece.offset)
-        batch = prepare(piece.data, _start(file), piece.parse_line, max_events)
+        batch = prepare(piece.data, start_of(file), piece.parse_line, max_events)
         max_events -= len(batch.events)
         yield piece, file, batch
 
@@ -334,7 +335,8 @@ def _check_offset(file: RawFile, offset: int) -> None:
         raise Conflict(f"{file.origin_path} is ingested up to byte {file.bytes}; resume from there.", file.bytes)
 
 
-def _start(file: RawFile) -> Start:
+def start_of(file: RawFile) -> Start:
+    """Return what earlier lines of a raw file left behind for the next one."""
     return Start(
         path=file.logical_path,
         first_line=file.lines + 1,
@@ -359,7 +361,8 @@ def _label(file: RawFile) -> mirror.Label:
     )
 
 
-def _write_malformed(file: RawFile, batch: Batch) -> None:
+def write_malformed(file: RawFile, batch: Batch) -> None:
+    """Keep which lines of a stretch could not be used; of those of a file, the first ones."""
     if batch.malformed and file.malformed < _MALFORMED_KEPT:
         MalformedLine.objects.bulk_create(
             [
@@ -370,8 +373,16 @@ def _write_malformed(file: RawFile, batch: Batch) -> None:
         )
 
 
-def _move_cursor(file: RawFile, batch: Batch, piece: Piece) -> None:
-    _rehash(file, batch.data)
+def from_the_start(file: RawFile) -> RawFile:
+    """Return a raw file as it was before its first line, for a mirror that is parsed again; nothing is saved."""
+    unread = RawFile()
+    for column in ("bytes", "lines", "open_line", *PARSED_COLUMNS):
+        setattr(file, column, getattr(unread, column))
+    return file
+
+
+def advance(file: RawFile, batch: Batch) -> None:
+    """Count a stretch as read: what status tells, and the next stretch needs to know."""
     file.bytes += len(batch.data)
     file.lines += batch.newlines
     file.open_line = batch.open_line
@@ -382,6 +393,11 @@ def _move_cursor(file: RawFile, batch: Batch, piece: Piece) -> None:
     file.skipped += batch.skipped
     file.blank += batch.blank
     file.malformed += len(batch.malformed)
+
+
+def _move_cursor(file: RawFile, batch: Batch, piece: Piece) -> None:
+    _rehash(file, batch.data)
+    advance(file, batch)
     if piece.watermark is not None and len(batch.data) == len(piece.data):
         file.watermark = msgspec.json.encode(piece.watermark).decode()
     if piece.found is not None and piece.found.form == "lines" and file.bytes >= piece.found.size:

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
 
 from memory import json_line, mirror, secrets
 from memory.errors import MalformedLine
@@ -16,6 +19,7 @@ TEXT_LIMITS = {"message": 262_144, "meta": 262_144, "tool_call": 2_000, "tool_re
 _MASK_MARGIN = 8_192
 # Orders events of one line; definitions give blocks no bound, an order needs one.
 BLOCKS_PER_LINE = 1_024
+_NAMES = ("cwd", "branch", "model", "agent_version", "tool")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)")
 
 
@@ -158,6 +162,7 @@ def _keep(parsed: ParsedLine, number: int, start: Start, batch: Batch) -> None:
 
 
 def _prepared(event: ParsedEvent, number: int, inferred: str) -> PreparedEvent:
+    event = _with_masked_names(event)
     limit = TEXT_LIMITS[event.kind]
     # SQLite's text functions stop at a NUL, so none is stored.
     whole = cut(event.text, limit + _MASK_MARGIN).replace("\x00", "\ufffd")
@@ -178,6 +183,19 @@ def _prepared(event: ParsedEvent, number: int, inferred: str) -> PreparedEvent:
         digest=text_digest(text) if message else None,
         grams=cjk_bigrams(text) if message else "",
     )
+
+
+# Names repeat from event to event, so that each is looked at once.
+_masked = lru_cache(maxsize=4_096)(secrets.mask)
+
+
+def _with_masked_names(event: ParsedEvent) -> ParsedEvent:
+    """Mask what stands beside an event's text: directories, branches, files and tools are named by people too."""
+    names = {name: _masked(value) for name in _NAMES if (value := getattr(event, name)) and _masked(value) != value}
+    files = tuple(map(_masked, event.files))
+    if not names and files == event.files:
+        return event
+    return msgspec.structs.replace(event, files=files, **names)
 
 
 def _stamp_in_name(path: str) -> str:

@@ -20,7 +20,7 @@ _KEYS_AT_ONCE = 256
 
 INSERT_EVENTS = """event (id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, context_id,
     raw_file_id, line, home, session_id, ordinal, twin, rank, shadowed_by)"""
-INSERT_PLACES = "event_place (event, raw_file_id, line, home, session_id, context_id, ordinal)"
+INSERT_PLACES = "event_place (event, raw_file_id, line, home, session_id, context_id, sub_agent, ordinal)"
 INSERT_CONTEXTS = "event_context (cwd, branch, model, agent_version)"
 INSERT_FILES = "event_file (event, path)"
 INSERT_GRAMS = "event_gram (id, text)"
@@ -29,13 +29,14 @@ CONTEXT_ID = "SELECT id FROM event_context WHERE cwd = ? AND branch = ? AND mode
 EXCLUDED = "SELECT event_id FROM excluded_event WHERE event_id IN ({marks})"
 OWNERS = """
     SELECT e.event_id, e.id, e.session_id, coalesce(p.home, e.home), r.logical_path, r.generation,
-        coalesce(p.line, e.line)
+        coalesce(p.line, e.line), e.raw_file_id, e.line
     FROM event e
     LEFT JOIN event_place p ON p.id = e.owner
     JOIN raw_file r ON r.id = coalesce(p.raw_file_id, e.raw_file_id)
     WHERE e.event_id IN ({marks})"""
+PLACES_HELD = "SELECT event, line FROM event_place WHERE raw_file_id = ? AND line >= ? AND line <= ?"
 PLACE_ID = "SELECT id, context_id FROM event_place WHERE event = ? AND raw_file_id = ? AND line = ?"
-MOVE_EVENT = "UPDATE event SET owner = ?, session_id = ?, context_id = ?, ordinal = ? WHERE id = ?"
+MOVE_EVENT = "UPDATE event SET owner = ?, session_id = ?, context_id = ?, sub_agent = ?, ordinal = ? WHERE id = ?"
 
 Context = tuple[str, str, str, str]
 # Smaller owns: not the session's own file, then path, generation and line.
@@ -57,17 +58,26 @@ class Sight(NamedTuple):
     session: int
 
     @property
+    def place(self) -> tuple[int, int]:
+        """The raw file and the line."""
+        return (self.file.pk, self.prepared.line)
+
+    @property
     def rank(self) -> Rank:
         """The order in which places of one event own it."""
         return (not self.prepared.event.home, self.file.logical_path, self.file.generation, self.prepared.line)
 
 
 class Owner(NamedTuple):
-    """An event that is there, the session it is in and the rank of the place that put it there."""
+    """An event that is there, the session it is in and the rank of the place that put it there.
+
+    `first` is the raw file and line it was first seen in, which is no further place.
+    """
 
     key: int
     session: int
     rank: Rank
+    first: tuple[int, int]
 
 
 def write(additions: Collection[Addition]) -> list[int]:
@@ -88,8 +98,8 @@ def write(additions: Collection[Addition]) -> list[int]:
     _insert(fresh, keys, shadowed)
     sessions.add(_visible_by_session({name: sight for name, sight in fresh.items() if keys[name] not in shadowed}))
     changed = _add_places(again, owners | _owners_of_fresh(again, fresh, keys)) if again else set()
-    changed |= shadows.hide_older(twins) | _hide_replays(fresh.values())
-    titled = set()
+    changed |= shadows.hide_older(twins) | _hide_replays(fresh.values(), again)
+    titled = sessions.untitled({sight.session for sight in fresh.values()})
     for file, batch in additions:
         sessions.write_titles(file, batch.titles)
         titled |= sessions.owning(batch.titles, file.source)
@@ -102,16 +112,15 @@ def _twin(key: int, sight: Sight) -> shadows.Twin:
     return shadows.Twin(key, sight.session, sight.prepared.event.twin, sight.prepared.event.rank)
 
 
-def _hide_replays(fresh: Collection[Sight]) -> set[int]:
+def _hide_replays(fresh: Collection[Sight], again: Collection[Sight]) -> set[int]:
     """Recognise copied histories; returns the sessions that lost an event to the one they copy."""
-    shadows.replaying(
-        {
-            sight.session: event_id(sight.file.source, sight.prepared.event.replays)
-            for sight in fresh
-            if sight.prepared.event.replays
-        }
-    )
-    return shadows.hide_replays({sight.session for sight in fresh})
+    replaying = {
+        sight.session: event_id(sight.file.source, sight.prepared.event.replays)
+        for sight in (*fresh, *again)
+        if sight.prepared.event.replays
+    }
+    shadows.replaying(replaying)
+    return shadows.hide_replays({sight.session for sight in fresh} | replaying.keys())
 
 
 def _sights(additions: Iterable[Addition]) -> list[Sight]:
@@ -134,15 +143,18 @@ def _session_keys(file: RawFile, events: Iterable[PreparedEvent]) -> dict[str, i
 
 def _owners(names: Collection[str]) -> dict[str, Owner]:
     found = {}
-    for name, key, session, home, path, generation, line in sql.rows_in(OWNERS, list(names)):
-        found[str(name)] = Owner(int(key), int(session), (not home, str(path), int(generation), int(line)))
+    for name, key, session, home, path, generation, line, *first in sql.rows_in(OWNERS, list(names)):
+        rank = (not home, str(path), int(generation), int(line))
+        found[str(name)] = Owner(int(key), int(session), rank, (int(first[0]), int(first[1])))
     return found
 
 
 def _owners_of_fresh(again: Iterable[Sight], fresh: Mapping[str, Sight], keys: Mapping[str, int]) -> dict[str, Owner]:
     """Return the owners of events that are new, but stand more than once in what is being written."""
     names = {sight.prepared.event.event_id for sight in again} & fresh.keys()
-    return {name: Owner(keys[name], fresh[name].session, fresh[name].rank) for name in names}
+    return {
+        name: Owner(keys[name], sight.session, sight.rank, sight.place) for name in names for sight in [fresh[name]]
+    }
 
 
 def _count_by_file(additions: Iterable[Addition], fresh: Mapping[str, Sight]) -> list[int]:
@@ -239,6 +251,7 @@ def _visible_by_session(fresh: Mapping[str, Sight]) -> dict[int, list[PreparedEv
 
 def _add_places(again: list[Sight], owners: dict[str, Owner]) -> set[int]:
     """Write further places; returns the sessions that lost or gained an event because one of them owns it."""
+    again = _not_held(again, owners)
     contexts = _contexts(again)
     sql.insert(
         INSERT_PLACES, [_place_row(owners[sight.prepared.event.event_id].key, sight, contexts) for sight in again]
@@ -249,13 +262,39 @@ def _add_places(again: list[Sight], owners: dict[str, Owner]) -> set[int]:
         owner = owners[name]
         if sight.rank < owner.rank:
             place, context = sql.rows(PLACE_ID, (owner.key, sight.file.pk, sight.prepared.line))[0]
-            sql.execute(MOVE_EVENT, (place, sight.session, context, sight.prepared.ordinal, owner.key))
-            owners[name] = Owner(owner.key, sight.session, sight.rank)
+            event = sight.prepared.event
+            sql.execute(
+                MOVE_EVENT,
+                (place, sight.session, context, event.sub_agent, sight.prepared.ordinal, owner.key),
+            )
+            owners[name] = owner._replace(session=sight.session, rank=sight.rank)
             moved |= {owner.session, sight.session}
     return moved
+
+
+def _not_held(again: Iterable[Sight], owners: Mapping[str, Owner]) -> list[Sight]:
+    """Leave out the places that are there: a mirror that is parsed again adds no more than files that a call names."""
+    keyed = [(owners[sight.prepared.event.event_id], sight) for sight in again]
+    first = [(owner.key, sight) for owner, sight in keyed if owner.first == sight.place]
+    sql.insert(INSERT_FILES, [(key, path) for key, sight in first for path in sight.prepared.event.files])
+    held = _places_held([sight for _, sight in keyed])
+    return [sight for owner, sight in keyed if owner.first != sight.place and (owner.key, *sight.place) not in held]
+
+
+def _places_held(sights: Iterable[Sight]) -> set[tuple[int, int, int]]:
+    """Return as (event, raw file, line) the further places that there are among the lines of sights."""
+    lines: dict[int, list[int]] = defaultdict(list)
+    for sight in sights:
+        lines[sight.file.pk].append(sight.prepared.line)
+    return {
+        (int(event), file, int(line))
+        for file, numbers in lines.items()
+        for event, line in sql.rows(PLACES_HELD, (file, min(numbers), max(numbers)))
+    }
 
 
 def _place_row(key: int, sight: Sight, contexts: Mapping[Context, int]) -> sql.Row:
     file, prepared, session = sight
     context = contexts[_context(prepared)]
-    return (key, file.pk, prepared.line, prepared.event.home, session, context, prepared.ordinal)
+    event = prepared.event
+    return (key, file.pk, prepared.line, event.home, session, context, event.sub_agent, prepared.ordinal)

@@ -26,6 +26,11 @@ _SKIPPABLE = 0x184D2A50
 _COMPRESSOR = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
 _MAX_LABEL = 1 << 16
 _PIECE = 1 << 18
+# Most disks allow 255 bytes a name and 4,096 a path.
+_PLAIN = re.compile(r"[A-Za-z0-9_.@+=%-]{1,200}")
+_ODD = re.compile(r"[^A-Za-z0-9_.@+=%-]")
+_SHORTENED = 100
+_LONGEST_PATH = 2_000
 _TAKEN = re.compile(r"^\.{0,2}$|\.(?:g\d+|zst)$", re.IGNORECASE)
 
 
@@ -74,16 +79,18 @@ def decompress(stored: bytes) -> bytes:
 def relative_path(source: str, logical_path: str, generation: int) -> str:
     """Return where a mirror lies below `raw/`: `<source>/<logical path>[.g<n>].zst`, with every segment made safe."""
     segments = [_safe_segment(segment) for segment in logical_path.split("/")]
+    if sum(map(len, segments)) > _LONGEST_PATH:
+        segments = [_safe_segment(logical_path)]
     suffix = f".g{generation}" if generation else ""
     return "/".join([source, *segments]) + suffix + ".zst"
 
 
 def _safe_segment(segment: str) -> str:
     """Keep a file name as it is where it can stand on any disk, else make one that no other segment has."""
-    plain = re.sub(r"[^\w.@+=%-]", "_", segment)[:150]
     # `a` in its first generation and `a.g1` must not share a mirror, nor `a` and `a.zst/b` a name.
-    if plain == segment and not _TAKEN.search(segment):
+    if _PLAIN.fullmatch(segment) and not _TAKEN.search(segment):
         return segment
+    plain = _ODD.sub("_", segment)[:_SHORTENED]
     return f"{plain or '_'}~{hashlib.sha256(segment.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 

@@ -149,10 +149,12 @@ class EventContext(models.Model):
 class EventFields(models.Model):
     """The columns of an event: append-only, but for those that are derived.
 
-    `session`, `context`, `ordinal` and `owner` follow the owner place; `shadowed_by` is the event that says the same.
+    `session`, `context`, `sub_agent`, `ordinal` and `owner` follow the owner place; `shadowed_by` is the event that
+    says the same.
     """
 
-    id = models.BigIntegerField(primary_key=True)
+    # An integer is SQLite's own row key; a bigint would be a second one, with an index of its own.
+    id = models.IntegerField(primary_key=True)
     event_id = models.TextField(unique=True)
     kind = models.CharField(max_length=11)
     role = models.CharField(max_length=9)
@@ -216,6 +218,7 @@ class EventPlace(models.Model):
     home = models.BooleanField(default=False)
     session = models.ForeignKey(Session, models.PROTECT, related_name="+", db_index=False)
     context = models.ForeignKey(EventContext, models.PROTECT, related_name="+", db_index=False)
+    sub_agent = models.BooleanField(default=False)
     ordinal = models.BigIntegerField()
 
     class Meta:

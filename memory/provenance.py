@@ -4,11 +4,16 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from memory import mirror, sql
 from memory.batch import TEXT_LIMITS
-from memory.errors import NotFound, OriginError
+from memory.errors import MalformedLine, NotFound, OriginError
+from memory.json_line import load_object
 from memory.scope import Scope
+from memory.secrets import MASK, mask
 from memory.sessions import session_title
+from memory.text import cut
 
 EVENT = """
     SELECT e.id, e.event_id, e.at, e.inferred, e.kind, e.role, e.sub_agent, e.tool, e.text,
@@ -20,17 +25,23 @@ EVENT = """
 FILES = "SELECT path FROM event_file WHERE event = ? ORDER BY path"
 # The owner place first, then the others in the order that owning goes by.
 PLACES = """
-    SELECT r.id, r.origin_path, r.mirror_path, r.generation, p.line FROM (
-        SELECT raw_file_id, line, home, 0 AS place FROM event WHERE id = ?
-        UNION ALL SELECT raw_file_id, line, home, id FROM event_place WHERE event = ?) p
+    SELECT r.id, r.origin_path, r.mirror_path, r.generation, p.line, s.project, p.place = ? AS owns FROM (
+        SELECT raw_file_id, line, home, 0 AS place, CASE WHEN owner IS NULL THEN session_id END AS session
+        FROM event WHERE id = ?
+        UNION ALL SELECT raw_file_id, line, home, id, session_id FROM event_place WHERE event = ?) p
     JOIN raw_file r ON r.id = p.raw_file_id
-    ORDER BY p.place <> ?, NOT p.home, r.logical_path, r.generation, p.line"""
+    LEFT JOIN session s ON s.id = p.session
+    ORDER BY NOT owns, NOT p.home, r.logical_path, r.generation, p.line"""
 # Invariant 2: a line is withheld as a whole where any event on it is excluded.
 WITHHELD = """
     SELECT 1 FROM excluded_event x JOIN event e ON e.event_id = x.event_id
     WHERE (e.raw_file_id = ? AND e.line = ?)
         OR EXISTS (SELECT 1 FROM event_place p WHERE p.event = e.id AND p.raw_file_id = ? AND p.line = ?)
     LIMIT 1"""
+# Two records that ran together on one line may be of two sessions.
+ELSEWHERE = """
+    SELECT 1 FROM event e JOIN session s ON s.id = e.session_id
+    WHERE e.raw_file_id = ? AND e.line = ? AND NOT ({condition}) LIMIT 1"""
 MIRROR_PATH = "SELECT mirror_path FROM raw_file WHERE id = ?"
 # The frame in which a line begins, and those after it, for a line that later appends continued.
 FRAMES = """
@@ -84,7 +95,7 @@ def event(event_id: str, scope: Scope) -> EventDetail:
     condition, values = scope.condition("s.project")
     found = sql.rows(EVENT.format(condition=condition), (event_id, *values))
     if not found:
-        raise NotFound(f"No event {event_id} is held.")
+        raise NotFound(f"No event {cut(event_id, 200)} is held.")
     key, name, at, inferred, kind, role, sub_agent, tool, text, *rest = found[0]
     cwd, branch, model, agent_version, source, project, session, title, prompt, owner = map(str, rest)
     return EventDetail(
@@ -110,15 +121,20 @@ def event(event_id: str, scope: Scope) -> EventDetail:
     )
 
 
-def places(detail: EventDetail) -> list[Place]:
-    """Return every line an event stands in, the one that places it in its session first."""
-    found = sql.rows(PLACES, (detail.key, detail.key, detail.owner))
-    return [Place(int(a), str(b), str(c), int(d), int(e)) for a, b, c, d, e in found]
+def places(detail: EventDetail, scope: Scope) -> list[Place]:
+    """Return every line in scope that an event stands in, the one that places it in its session first."""
+    found = sql.rows(PLACES, (detail.owner, detail.key, detail.key))
+    return [Place(*place) for *place, project, owns in found if owns or not scope.projects or project in scope.projects]
 
 
-def withheld(place: Place) -> bool:
-    """True where a line holds forgotten content, so that none of it may be shown."""
-    return bool(sql.rows(WITHHELD, (place.raw_file, place.line) * 2))
+def withheld(place: Place, scope: Scope) -> bool:
+    """True where a line holds forgotten content, or another project's, so that none of it may be shown."""
+    if sql.rows(WITHHELD, (place.raw_file, place.line) * 2):
+        return True
+    if not scope.projects:
+        return False
+    condition, values = scope.condition("s.project")
+    return bool(sql.rows(ELSEWHERE.format(condition=condition), (place.raw_file, place.line, *values)))
 
 
 def read_line(raw_file: int, line: int) -> bytes:
@@ -138,6 +154,26 @@ def read_line(raw_file: int, line: int) -> bytes:
     if not number:
         raise NotFound(f"The mirror has no line {line}.")
     return b"".join(pieces)
+
+
+def masked_line(data: bytes) -> str:
+    """Return a raw line to show, secrets masked; one that JSON escapes hide is masked in the record written anew."""
+    text = mask(data.decode("utf-8", "replace"))
+    try:
+        record = msgspec.json.encode(_mask_strings(load_object(data))).decode()
+    except (MalformedLine, RecursionError):
+        return text
+    return text if text.count(MASK) >= record.count(MASK) else record
+
+
+def _mask_strings(value: object) -> object:
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [_mask_strings(item) for item in value]
+    if isinstance(value, dict):
+        return {mask(key): _mask_strings(item) for key, item in value.items()}
+    return value
 
 
 def _frames_holding(raw_file: int, line: int) -> Iterator[tuple[int, bytes]]:

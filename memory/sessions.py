@@ -7,11 +7,13 @@ from memory.batch import PlacedTitle, PreparedEvent
 from memory.models import RawFile, Session, SessionTitle
 from memory.parsed import ParsedEvent, event_id
 from memory.projects import project_of
-from memory.text import cjk_bigrams, one_line
+from memory.secrets import mask
+from memory.text import cjk_bigrams, cut, one_line
 
 PROMPT_LIMIT = 300
 PROMPT_READ = 2_000
 TITLE_LIMIT = 200
+TITLE_READ = 8_000
 SHOWN_PROMPT = 100
 
 # Definitions, session title: the first of these that a session has names it.
@@ -45,6 +47,10 @@ TITLES = """
     WHERE t.leaf <> '' AND EXISTS (
         SELECT 1 FROM visible_event e WHERE e.session_id = ?
         AND (e.event_id = t.leaf OR (e.event_id > t.leaf || '#' AND e.event_id < t.leaf || '$')))"""
+# A title may come before the first event of its session.
+UNTITLED = """
+    SELECT s.id FROM session s WHERE s.title = '' AND s.id IN ({marks})
+    AND EXISTS (SELECT 1 FROM session_title t WHERE t.session_id = s.session_id)"""
 TITLED = "SELECT id, session_id, title, first_prompt FROM session WHERE id IN ({marks})"
 RETITLE = "UPDATE session SET title = ?, grams = ? WHERE id = ?"
 LEAF_OWNERS = """
@@ -96,7 +102,7 @@ def _find_head(session: Session, new: list[PreparedEvent]) -> None:
     placed = [(p.at, p.ordinal, p.event.cwd, p.event.branch) for p in new if p.event.cwd]
     if session.cwd:
         placed.append((session.head_at, session.head_ordinal, session.cwd, session.branch))
-    if placed and min(placed)[:2] != (session.head_at, session.head_ordinal):
+    if placed and min(placed) != (session.head_at, session.head_ordinal, session.cwd, session.branch):
         _set_head(session, *min(placed))
 
 
@@ -105,7 +111,8 @@ def _find_prompt(session: Session, new: list[PreparedEvent]) -> None:
     if not prompts:
         return
     at, ordinal, text = min(prompts)
-    if not session.first_prompt or (at, ordinal) < (session.prompt_at, session.prompt_ordinal):
+    held = (session.prompt_at, session.prompt_ordinal, session.first_prompt)
+    if not session.first_prompt or (at, ordinal, one_line(text, PROMPT_LIMIT)) < held:
         _set_prompt(session, at, ordinal, text)
 
 
@@ -163,7 +170,7 @@ def write_titles(file: RawFile, titles: Iterable[PlacedTitle]) -> None:
                 raw_file=file,
                 line=placed.line,
                 kind=placed.title.kind,
-                text=one_line(placed.title.text, TITLE_LIMIT),
+                text=one_line(mask(cut(placed.title.text, TITLE_READ)), TITLE_LIMIT),
                 session_id=event_id(file.source, placed.title.session) if placed.title.session else "",
                 leaf=placed.title.leaf,
                 at=placed.at,
@@ -182,6 +189,11 @@ def owning(titles: Iterable[PlacedTitle], source: str) -> set[int]:
     for leaf in {placed.title.leaf for placed in titles if placed.title.leaf}:
         keys |= {int(key) for (key,) in sql.rows(LEAF_OWNERS, (leaf, leaf, leaf))}
     return keys
+
+
+def untitled(keys: Collection[int]) -> set[int]:
+    """Return those of the sessions that have no title yet although a line gave them one."""
+    return {int(key) for (key,) in sql.rows_in(UNTITLED, list(keys))}
 
 
 def titled_by(event_ids: Iterable[str]) -> set[int]:

@@ -23,6 +23,10 @@ HISTORY = """
     SELECT id, kind, role, text FROM event
     WHERE session_id = ? AND rank = 0 AND kind IN ('message', 'tool_call', 'tool_result')
     ORDER BY ordinal, event_id LIMIT ? OFFSET ?"""
+SHOW_ONE = "UPDATE event SET shadowed_by = NULL WHERE id = ?"
+PAIRS = "SELECT c.id, p.id FROM session c JOIN session p ON p.session_id = c.replays WHERE c.replays <> ''"
+HIDDEN_COPIES = """
+    SELECT e.id FROM event e JOIN event o ON o.id = e.shadowed_by WHERE e.session_id = ? AND o.session_id = ?"""
 REMEMBER = "UPDATE session SET replayed = ?, replay_ended = ? WHERE id = ?"
 REPLAYING = "UPDATE session SET replays = ? WHERE id = ? AND replays = ''"
 _AT_ONCE = 200
@@ -74,20 +78,39 @@ def hide_replays(sessions: Collection[int]) -> set[int]:
 
 
 def _hide_replay(child: int, parent: int, replayed: int) -> bool:
-    start, ended = replayed, False
-    while not ended:
-        copies = sql.rows(HISTORY, (child, _AT_ONCE, replayed))
-        originals = sql.rows(HISTORY, (parent, _AT_ONCE, replayed))
+    found, ended = _copies(child, parent, replayed)
+    sql.execute_many(HIDE_ONE, [(original, copy) for copy, original in found.items()])
+    sql.execute(REMEMBER, (replayed + len(found), ended, child))
+    return bool(found)
+
+
+def _copies(child: int, parent: int, start: int) -> tuple[dict[int, int], bool]:
+    """Return the events of a session, from the `start`-th on, that copy those of another; True where they end."""
+    found: dict[int, int] = {}
+    while True:
+        copies = sql.rows(HISTORY, (child, _AT_ONCE, start + len(found)))
+        originals = sql.rows(HISTORY, (parent, _AT_ONCE, start + len(found)))
         for copy, original in zip(copies, originals, strict=False):
             if copy[1:] != original[1:]:
-                ended = True
-                break
-            sql.execute(HIDE_ONE, (original[0], copy[0]))
-            replayed += 1
+                return found, True
+            found[copy[0]] = original[0]
         if min(len(copies), len(originals)) < _AT_ONCE:
-            break
-    sql.execute(REMEMBER, (replayed, ended, child))
-    return replayed > start
+            return found, False
+
+
+def replays() -> list[tuple[int, int]]:
+    """Return which sessions begin with a copy of which, by their keys."""
+    return [(int(child), int(parent)) for child, parent in sql.rows(PAIRS)]
+
+
+def recognise_again(child: int, parent: int) -> bool:
+    """Recognise a copied history from its start, as events came into the middle of either; True where it changed."""
+    found, ended = _copies(child, parent, 0)
+    hidden = {int(key) for (key,) in sql.rows(HIDDEN_COPIES, (child, parent))}
+    sql.execute_many(SHOW_ONE, [(key,) for key in hidden - found.keys()])
+    sql.execute_many(HIDE_ONE, [(original, copy) for copy, original in found.items() if copy not in hidden])
+    sql.execute(REMEMBER, (len(found), ended, child))
+    return hidden != found.keys()
 
 
 def replaying(replays: Mapping[int, str]) -> None:

@@ -9,6 +9,7 @@ from memory.parsed import COMPACTION
 from memory.scope import Scope
 from memory.sessions import session_title
 from memory.sql import Result
+from memory.text import cut
 
 FILES_SHOWN = 5
 
@@ -91,7 +92,7 @@ def session(session_id: str, scope: Scope) -> SessionLine:
     condition, values = scope.condition("s.project")
     found = sql.rows(SESSION.format(condition=condition), (session_id, *values))
     if not found:
-        raise NotFound(f"No session {session_id} is held.")
+        raise NotFound(f"No session {cut(session_id, 200)} is held.")
     return _line(found[0], scope)
 
 
@@ -100,7 +101,7 @@ def directory(session_id: str, scope: Scope) -> str:
     condition, values = scope.condition("s.project")
     found = sql.rows(DIRECTORY.format(condition=condition), (session_id, *values))
     if not found:
-        raise NotFound(f"No session {session_id} is held.")
+        raise NotFound(f"No session {cut(session_id, 200)} is held.")
     return str(found[0][0])
 
 

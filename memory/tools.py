@@ -148,7 +148,7 @@ def call(name: str, arguments: Mapping[str, object], scope: Scope, zone: tzinfo)
 def _readable(message: str) -> str:
     """Turn the checker's words into a sentence: `Expected int, got str: limit.`"""
     text, _, place = message.replace("`", "").partition(" - at $.")
-    return f"{text}{': ' + place if place else ''}."
+    return f"{cut(text, _LINE)}{': ' + cut(place, _LINE) if place else ''}."
 
 
 def _kept_within(answer: Json, max_tokens: int) -> Json:
@@ -312,11 +312,11 @@ def run_sources(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
     detail = provenance.event(arguments.id, scope)
     position = shapes.read_cursor(arguments.cursor, place=int, character=int)
     number, start = int(str(position.get("place", 0))), int(str(position.get("character", 0)))
-    places = provenance.places(detail)
+    places = provenance.places(detail, scope)
     footer = _footer()
     lines: list[Json] = []
     for index, place in enumerate(places[number:], number):
-        text = None if provenance.withheld(place) else _line_text(place)[start:]
+        text = None if provenance.withheld(place, scope) else _line_text(place)[start:]
         others = shapes.answer(id=detail.event_id, lines=[*lines, shapes.place(place, "")], footer=footer)
         shown, used = shapes.fit_text(text or "", others, arguments.max_tokens)
         if text and not used and not lines:
@@ -334,7 +334,7 @@ def run_sources(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
 
 
 def _line_text(place: provenance.Place) -> str:
-    return mask(provenance.read_line(place.raw_file, place.line).decode("utf-8", "replace"))
+    return provenance.masked_line(provenance.read_line(place.raw_file, place.line))
 
 
 def _filters(arguments: SearchArguments | TimelineArguments, zone: tzinfo) -> Filters:

@@ -42,7 +42,7 @@ def build_server(run: Run) -> Server:
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in {tool.name for tool in await sync_to_async(listed)()}:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         try:
             return _result(await run(params.name, params.arguments or {}, context))
         except MCPError:

@@ -1,6 +1,7 @@
 """The promises that every change keeps, one class each, asked for through the public calls."""
 
 import ast
+import dataclasses
 import json
 import os
 import socket
@@ -113,9 +114,9 @@ class TestPromise2Forgetting:
         sql.insert("excluded_event (event_id, tombstone)", [(name, "tmb_0000000000000000")])
         assert all("zanzibar decision" not in self.answer(*call) for call in calls)
         assert "the kept decision" in self.answer("search", {"query": "decision"})
-        place_of_kept = provenance.places(provenance.event(f"claude-code:{kept['uuid']}", EVERYTHING))[0]
-        assert not provenance.withheld(place_of_kept)
-        assert provenance.withheld(place_of_kept.__class__(**{**place_of_kept.__dict__, "line": 2}))
+        place_of_kept = provenance.places(provenance.event(f"claude-code:{kept['uuid']}", EVERYTHING), EVERYTHING)[0]
+        assert not provenance.withheld(place_of_kept, EVERYTHING)
+        assert provenance.withheld(dataclasses.replace(place_of_kept, line=2), EVERYTHING)
 
     def answer(self, tool: str, arguments: dict[str, object]) -> str:
         try:

@@ -155,11 +155,10 @@ BEGIN{_UNINDEX_SESSION}
 END;
 """
 
-# Session, context, ordinal and owner of an event may change with its owner place, shadowed_by with its twins.
+# What follows an event's owner place may change, and shadowed_by with its twins.
 # A malformed line may turn out readable by a later parser.
 FIXED_COLUMNS = {
-    "event": "id, event_id, kind, role, at, inferred, sub_agent, tool, text, digest, raw_file_id, line, home, twin,"
-    " rank",
+    "event": "id, event_id, kind, role, at, inferred, tool, text, digest, raw_file_id, line, home, twin, rank",
     "malformed_line": "id, raw_file_id, line, reason, agent_version",
 }
 # Table -> the condition under which a row to be inserted exists already; an OR inside one EXISTS costs a fifth more.

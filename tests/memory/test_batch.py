@@ -30,5 +30,5 @@ def test_blank_lines_are_not_counted_however_the_file_is_cut() -> None:
 
 
 def noted(seen: list[tuple[bytes, int, int]], line: Line, state: State) -> ParsedLine:
-    seen.append((line.data, line.number, line.index))
+    seen.append((line.data, line.number, line.position))
     return ParsedLine(state)
