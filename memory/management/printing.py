@@ -2,7 +2,8 @@
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
@@ -62,6 +63,21 @@ def counted(count: int, thing: str, things: str = "") -> str:
 def moment(at: object) -> str:
     """Return an ISO time without its seconds and offset: `2026-05-01 10:00`."""
     return str(at)[:16].replace("T", " ")
+
+
+@contextmanager
+def progress_bar(title: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield what is to be told how many bytes of how many are done; the bar is on stderr, and gone at the end."""
+    if not shown:
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 class Paper:

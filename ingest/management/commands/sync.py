@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,11 +10,11 @@ from django.core.management.base import CommandParser
 
 from ingest.adapters import ADAPTERS
 from ingest.adapters.contract import Adapter, Environment
-from ingest.sync import Progress, Report, SourceReport, dry_run, sync
+from ingest.sync import Report, SourceReport, dry_run, sync
 from memory import config
 from memory.errors import OriginError
 from memory.management.base import StoreCommand, command_line
-from memory.management.printing import Paper, counted, number, printable, size
+from memory.management.printing import Paper, counted, number, printable, progress_bar, size
 from memory.shapes import Json
 
 
@@ -59,24 +58,8 @@ def _plan(adapters: Sequence[Adapter], environment: Environment) -> Report:
 
 
 def _sync(adapters: Sequence[Adapter], environment: Environment, *, quiet: bool) -> Report:
-    with _progress_bar(shown=sys.stderr.isatty() and not quiet) as progress:
+    with progress_bar("Archiving", shown=sys.stderr.isatty() and not quiet) as progress:
         return sync(adapters, environment, progress)
-
-
-@contextmanager
-def _progress_bar(*, shown: bool) -> Iterator[Progress]:
-    """Yield what sync tells of its progress; the bar is on stderr, and gone at the end."""
-    if not shown:
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("Archiving"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("archive", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _say(report: Report, adapters: Sequence[Adapter], environment: Environment, paper: Paper, *, dry_run: bool) -> None:
