@@ -240,11 +240,12 @@ _TOKENS: tuple[tuple[str, str, str, Read], ...] = (
 )
 
 _ASSIGNED = r"[\\\"'`\s]{0,8}+[=:>,]{1,2}+[\\\"'`\s]{0,8}+"
-_AWS_SECRET = _ASSIGNED + "([0-9A-Za-z/+]{40}+)(?![0-9A-Za-z/+=])"
+_AWS_SECRET = _ASSIGNED + r"((?:[0-9A-Za-z/+]|\\/){40}+)(?![0-9A-Za-z/+=])"
 _SIGNED = rf"\.[{_WORD}]{{0,65536}}+\.[{_WORD}]{{16,65536}}+(?![{_WORD}])"
 _ENCRYPTED = rf"(?:\.[{_WORD}]{{1,65536}}+\.[{_WORD}]{{16,64}}+(?![{_WORD}]))?"
 _IN_URL = rf"(?:(?!{re.escape(MASK)})[^\s/?#\"'<>\\`"
-_URL = re.compile(rf"://({_IN_URL}:@]){{0,128}}+):({_IN_URL}]){{3,256}})@(?!sha256:)(?=\S)")
+# Some JSON is written with `\\/` for every slash, and lies within the text of a result as it is.
+_URL = re.compile(rf":(?://|\\/\\/)({_IN_URL}:@]){{0,128}}+):({_IN_URL}]){{3,256}})@(?!sha256:)(?=\S)")
 
 RULES: tuple[Rule, ...] = (
     *(_token(*row) for row in _TOKENS),

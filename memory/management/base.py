@@ -177,6 +177,8 @@ def command_line(arguments: Sequence[str]) -> str:
 
 
 def _near(path: str) -> str:
-    """Return a path relative to the working directory where it lies below it."""
-    below = Path(path)
-    return str(below.relative_to(Path.cwd())) if below.is_relative_to(Path.cwd()) else path
+    """Return a path relative to the working directory where it lies below it; that directory may be gone."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return path

@@ -359,3 +359,11 @@ def test_a_megabyte_that_nearly_matches_is_read_to_its_end(sample: Sample) -> No
 )
 def test_a_megabyte_of_one_unit_holds_no_secret(unit: str) -> None:
     assert secrets._found(unit * (ONE_MB // len(unit))) == []
+
+
+@pytest.mark.parametrize("slash", ["/", "\\/"])
+def test_slashes_that_json_escaped_hide_no_secret(slash: str) -> None:
+    password, key = "hunter" + "2hunter2", "wJalrXUtnFEMI/K7MD" + "ENG/bPxRfiCYzzzzzzzzKE"
+    text = f"postgres://bob:{password}@host and aws_secret_access_key={key}".replace("/", slash)
+    assert password not in mask(text)
+    assert key.replace("/", slash)[:20] not in mask(text)
