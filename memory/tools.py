@@ -309,7 +309,7 @@ def _session(session_id: str, scope: Scope) -> timeline.SessionLine:
 
 def run_sources(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
     """Answer `sources`."""
-    detail = provenance.event(arguments.id, scope)
+    detail = _event(arguments.id, scope)
     position = shapes.read_cursor(arguments.cursor, place=int, character=int)
     number, start = int(str(position.get("place", 0))), int(str(position.get("character", 0)))
     places = provenance.places(detail, scope)
@@ -331,6 +331,14 @@ def run_sources(arguments: IdArguments, scope: Scope, zone: tzinfo) -> Json:
             break
         start = 0
     return shapes.answer(id=detail.event_id, lines=lines, footer=footer)
+
+
+def _event(event_id: str, scope: Scope) -> provenance.EventDetail:
+    try:
+        return provenance.event(event_id, scope)
+    except NotFound:
+        timeline.session(event_id, scope)
+        raise InvalidInput("id", "This is a session; `timeline` lists its events, each of which has sources.") from None
 
 
 def _line_text(place: provenance.Place) -> str:

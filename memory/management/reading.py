@@ -52,5 +52,7 @@ def print_footer(footer: Json, paper: Paper) -> None:
     for part in ("note", "capped"):
         if part in footer:
             paper.line(footer[part])
-    for source, fresh in cast(dict[str, str], footer.get("freshness", {})).items():
-        paper.line(f"{source}: {fresh}", "dim")
+    freshness = cast(dict[str, str], footer.get("freshness", {}))
+    for fresh in dict.fromkeys(freshness.values()):
+        sources = [source for source, said in freshness.items() if said == fresh]
+        paper.line(f"{', '.join(sources)}: {fresh}", "dim")

@@ -136,3 +136,12 @@ def test_a_replace_past_the_triggers_condition_changes_nothing(store: Path, agen
     agent_home.sync()
     [(key, rowid)] = sql.rows("SELECT id, rowid FROM event")
     assert key == rowid, "the key is the row's own: no second one can be replaced instead"
+
+
+def test_asking_for_the_sources_of_a_session_says_what_to_ask_instead(store: Path, agent_home: AgentHome) -> None:
+    agent_home.write(FIRST, user(1, "one", FIRST))
+    agent_home.sync()
+    with pytest.raises(InvalidInput, match="timeline"):
+        call("sources", id=f"claude-code:{FIRST}")
+    with pytest.raises(NotFound):
+        call("sources", Scope(projects=("other",)), id=f"claude-code:{FIRST}")
