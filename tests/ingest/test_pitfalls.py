@@ -668,7 +668,7 @@ def test_pitfall_38_a_byte_order_mark_crlf_and_nul_bytes_change_nothing(
     assert (said(), generations()) == (["first", "second", "third"], [0])
 
 
-def test_pitfall_40_a_directory_named_by_a_hash_is_that_of_the_summary_beside_and_never_its_name(
+def test_pitfall_40_a_directory_named_by_a_hash_is_the_one_that_a_file_in_it_names(
     store: Path, agent_home: AgentHome
 ) -> None:
     cwd = "/w/" + "/".join(["a-long-name"] * 30)
@@ -678,8 +678,15 @@ def test_pitfall_40_a_directory_named_by_a_hash_is_that_of_the_summary_beside_an
         write(agent_home, f"{folder}/{session}/chat_history.jsonl", said_by("grok chat", "light it")[0] + b"\n")
     summary = {"info": {"id": THREAD, "cwd": cwd}, "created_at": "2026-09-21T14:13:00Z"}
     write(agent_home, f"{folder}/{THREAD}/summary.json", json.dumps(summary).encode())
+    write(agent_home, ".grok/sessions/slug-fedcba9876543210/.cwd", b"not a path at all")
+    other = ".grok/sessions/slug-fedcba9876543210/019f8000-0000-7000-8000-0000000000ff/chat_history.jsonl"
+    write(agent_home, other, said_by("grok chat", "elsewhere")[0] + b"\n")
     synced(agent_home, "grok")
-    assert sql.rows("SELECT project, cwd FROM session ORDER BY session_id") == [("a-long-name", cwd), ("", "")]
+    assert sql.rows("SELECT project FROM session WHERE session_id LIKE '%ff'") == [("",)]
+    assert (
+        sql.rows("SELECT project, cwd FROM session WHERE session_id NOT LIKE '%ff' ORDER BY session_id")
+        == [("a-long-name", cwd)] * 2
+    )
 
 
 @each_file_of_lines

@@ -5,12 +5,13 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from ingest.adapters.contract import Adapter, Environment, Form, SourceFile
 from ingest.adapters.files import Found, one_file, roots, walk
 from ingest.adapters.grok.about import SUB_AGENT, SUMMARY, read_about, read_rows
 from ingest.adapters.grok.chat import read_chat
-from ingest.adapters.grok.session import SOURCE, Place, place_of
+from ingest.adapters.grok.session import LONGEST_PATH, SOURCE, Place, decoded, place_of
 from ingest.adapters.grok.updates import read_update
 from ingest.adapters.journal import read_only
 from memory.parsed import Line, ParsedLine, State
@@ -34,8 +35,12 @@ def discover(environment: Environment) -> Iterator[SourceFile]:
     for root, prefix in _roots(environment):
         sessions = os.path.join(root, "sessions")
         found = [each for each in walk(sessions, _FILES.__contains__, _SKIPPED, failures) if _is_read(each.relative)]
+        directories: dict[str, str] = {}
         for each in found:
-            yield _source_file(each, f"{prefix}sessions/{each.relative}")
+            folder, _, rest = each.relative.partition("/")
+            if folder not in directories:
+                directories[folder] = _directory(sessions, folder)
+            yield _source_file(each, f"{prefix}sessions/{directories[folder]}/{rest}")
         if not found:
             failures += _unread(sessions)
     if failures:
@@ -61,6 +66,20 @@ def version(environment: Environment) -> str:
 def _roots(environment: Environment) -> Iterator[tuple[str, str]]:
     usual = os.path.join(environment.home, ".grok")
     return roots(environment.home, [environment.variables.get("GROK_HOME", "")], (usual,))
+
+
+def _directory(sessions: str, folder: str) -> str:
+    """Return the encoded path that a folder is of: its own name, or where that is a hash, what `.cwd` in it says."""
+    inside = os.path.join(sessions, folder)
+    try:
+        status = None if decoded(folder) else one_file(inside, ".cwd")
+        if status is None or status.st_size > LONGEST_PATH:
+            return folder
+        path = Path(inside, ".cwd").read_text("utf-8", "replace").strip()
+    except OSError:
+        return folder
+    encoded = quote(path, safe="", errors="replace")
+    return encoded if decoded(encoded) == path else folder
 
 
 def _is_read(relative: str) -> bool:

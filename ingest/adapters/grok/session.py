@@ -14,7 +14,7 @@ SOURCE = "grok"
 # Both logs of a session tell its history: what updates.jsonl tells of it (rank 0) hides all of chat_history.jsonl.
 HISTORY = "history"
 
-_LONGEST_NAME = 4_096
+LONGEST_PATH = 4_096
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 
@@ -50,10 +50,10 @@ def place_of(path: str) -> Place:
     parts = ("", "", *folders.split("/"))
     if parts[-2] == "subagents":
         return Place(name, "", "", parts[-3])
-    return Place(name, parts[-1] or name, _decoded(parts[-2]), "")
+    return Place(name, parts[-1] or name, decoded(parts[-2]), "")
 
 
-def _decoded(folder: str) -> str:
+def decoded(folder: str) -> str:
     """Return the path a directory's name encodes; nothing for the slug and hash that stand for a long path."""
     path = unquote(folder, errors="replace")
     return path if path != folder and _ABSOLUTE.match(path) else ""
@@ -61,7 +61,7 @@ def _decoded(folder: str) -> str:
 
 def name_of(value: object) -> str:
     """Return a name or a path that a record holds; nothing where it is none, or too long to be one."""
-    return value if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
+    return value if isinstance(value, str) and len(value) <= LONGEST_PATH else ""
 
 
 def object_of(value: object) -> dict[str, Any]:
