@@ -189,13 +189,18 @@ def _prepared(event: ParsedEvent, number: int, inferred: str) -> PreparedEvent:
 _masked = lru_cache(maxsize=4_096)(secrets.mask)
 
 
+@lru_cache(maxsize=4_096)
+def _masked_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_masked, names))
+
+
 def _with_masked_names(event: ParsedEvent) -> ParsedEvent:
     """Mask what stands beside an event's text: directories, branches, files and tools are named by people too."""
-    names = {name: _masked(value) for name in _NAMES if (value := getattr(event, name)) and _masked(value) != value}
-    files = tuple(map(_masked, event.files))
-    if not names and files == event.files:
+    names = (event.cwd, event.branch, event.model, event.agent_version, event.tool)
+    masked, files = _masked_names(names), tuple(map(_masked, event.files))
+    if masked == names and files == event.files:
         return event
-    return msgspec.structs.replace(event, files=files, **names)
+    return msgspec.structs.replace(event, files=files, **dict(zip(_NAMES, masked, strict=True)))
 
 
 def _stamp_in_name(path: str) -> str:
