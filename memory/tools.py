@@ -338,7 +338,7 @@ def _event(event_id: str, scope: Scope) -> provenance.EventDetail:
         return provenance.event(event_id, scope)
     except NotFound:
         timeline.session(event_id, scope)
-        raise InvalidInput("id", "This is a session; `timeline` lists its events, each of which has sources.") from None
+        raise NotFound("This is the id of a session; `timeline` lists its events, each of which has sources.") from None
 
 
 def _line_text(place: provenance.Place) -> str:

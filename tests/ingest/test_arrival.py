@@ -141,7 +141,7 @@ def test_a_replace_past_the_triggers_condition_changes_nothing(store: Path, agen
 def test_asking_for_the_sources_of_a_session_says_what_to_ask_instead(store: Path, agent_home: AgentHome) -> None:
     agent_home.write(FIRST, user(1, "one", FIRST))
     agent_home.sync()
-    with pytest.raises(InvalidInput, match="timeline"):
+    with pytest.raises(NotFound, match="timeline"):
         call("sources", id=f"claude-code:{FIRST}")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="No session"):
         call("sources", Scope(projects=("other",)), id=f"claude-code:{FIRST}")
