@@ -291,3 +291,218 @@ class SyncLog(models.Model):
     class Meta:
         db_table = "sync_log"
         indexes = [models.Index(fields=["started_at"], name="sync_log_started")]
+
+
+class Record(models.Model):
+    """One immutable statement of some store, as it was written; `id` is the order in which records arrived here.
+
+    `body` is canonical JSON and kept byte for byte, with fields that this version does not know (definitions).
+    """
+
+    origin = models.CharField(max_length=64)
+    oseq = models.BigIntegerField()
+    hlc_ms = models.BigIntegerField()
+    hlc_c = models.BigIntegerField()
+    created_at = models.CharField(max_length=24)
+    author = models.CharField(max_length=128)
+    kind = models.CharField(max_length=16)
+    body = models.TextField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        db_table = "record"
+        constraints = [models.UniqueConstraint(fields=["origin", "oseq"], name="record_key")]
+
+
+class Entry(models.Model):
+    """One version of an entry, as a record said it; `chain` is the id of the first version.
+
+    `digest` is the text digest of the text. Derived from the set of records and events by `entries.state`: `trust`,
+    `superseded`, `lost` (to a concurrent correction), `forgotten` and `ends_at` (when it stops to hold, or empty).
+    """
+
+    record = models.OneToOneField(Record, models.PROTECT, related_name="+")
+    entry_id = models.CharField(max_length=20, unique=True)
+    chain = models.CharField(max_length=20)
+    kind = models.CharField(max_length=9)
+    text = models.TextField()
+    grams = models.TextField(default="")
+    confidence = models.SmallIntegerField()
+    author = models.CharField(max_length=128)
+    project = models.TextField(default="")
+    valid_from = models.CharField(max_length=24, default="")
+    valid_to = models.CharField(max_length=24, default="")
+    recorded_at = models.CharField(max_length=24)
+    first_trust = models.CharField(max_length=8)
+    imported = models.BooleanField(default=False)
+    digest = models.BinaryField(max_length=16)
+    trust = models.CharField(max_length=8, default="proposed")
+    superseded = models.BooleanField(default=False)
+    lost = models.BooleanField(default=False)
+    forgotten = models.BooleanField(default=False)
+    ends_at = models.CharField(max_length=24, default="")
+
+    class Meta:
+        db_table = "entry"
+        indexes = [
+            models.Index(fields=["chain"], name="entry_chain"),
+            models.Index(fields=["recorded_at"], name="entry_recorded"),
+            models.Index(fields=["project", "recorded_at"], name="entry_project"),
+            models.Index(fields=["digest"], name="entry_digest"),
+        ]
+
+
+class EntrySource(models.Model):
+    """An event that a version cites, with the quote that was checked against it, if one was given."""
+
+    entry = models.ForeignKey(Entry, models.PROTECT, related_name="sources", db_index=False)
+    position = models.SmallIntegerField()
+    event_id = models.TextField()
+    quote = models.TextField(default="")
+
+    class Meta:
+        db_table = "entry_source"
+        constraints = [models.UniqueConstraint(fields=["entry", "position"], name="entry_source_key")]
+        indexes = [models.Index(fields=["event_id"], name="entry_source_event")]
+
+
+class EntrySupersedes(models.Model):
+    """A version and one of those that its author saw as current when correcting."""
+
+    entry = models.ForeignKey(Entry, models.PROTECT, related_name="supersedes", db_index=False)
+    older = models.CharField(max_length=20)
+
+    class Meta:
+        db_table = "entry_supersedes"
+        constraints = [models.UniqueConstraint(fields=["entry", "older"], name="entry_supersedes_key")]
+        indexes = [models.Index(fields=["older"], name="entry_supersedes_older")]
+
+
+class Review(models.Model):
+    """What the owner decided about one version: accept, dispute or reject."""
+
+    record = models.OneToOneField(Record, models.PROTECT, related_name="+")
+    review_id = models.CharField(max_length=20, unique=True)
+    entry_id = models.CharField(max_length=20)
+    verdict = models.CharField(max_length=8)
+    reason = models.TextField(default="")
+
+    class Meta:
+        db_table = "review"
+        indexes = [models.Index(fields=["entry_id"], name="review_entry")]
+
+
+class Ending(models.Model):
+    """A version stopped to hold at `ends_at`, or holds again where it is empty: a memory file went, or came back."""
+
+    record = models.OneToOneField(Record, models.PROTECT, related_name="+")
+    entry_id = models.CharField(max_length=20)
+    ends_at = models.CharField(max_length=24, default="")
+
+    class Meta:
+        db_table = "ending"
+        indexes = [models.Index(fields=["entry_id"], name="ending_entry")]
+
+
+class Tombstone(models.Model):
+    """One forget: what it was aimed at, by whom and why. It is live while no restore names it (`live` is derived)."""
+
+    record = models.OneToOneField(Record, models.PROTECT, related_name="+")
+    tombstone_id = models.CharField(max_length=20, unique=True)
+    target = models.TextField()
+    reason = models.TextField()
+    code = models.CharField(max_length=8)
+    live = models.BooleanField(default=True)
+
+    class Meta:
+        db_table = "tombstone"
+
+
+class TombstoneEffect(models.Model):
+    """One thing a tombstone covers, by its exact id; copies that arrive later are added by records of their own."""
+
+    tombstone = models.CharField(max_length=20)
+    kind = models.CharField(max_length=7)
+    item = models.TextField()
+
+    class Meta:
+        db_table = "tombstone_effect"
+        constraints = [models.UniqueConstraint(fields=["tombstone", "kind", "item"], name="tombstone_effect_key")]
+        indexes = [models.Index(fields=["kind", "item"], name="tombstone_effect_item")]
+
+
+class Restore(models.Model):
+    """The owner took one tombstone back."""
+
+    record = models.OneToOneField(Record, models.PROTECT, related_name="+")
+    tombstone = models.CharField(max_length=20)
+    reason = models.TextField()
+
+    class Meta:
+        db_table = "restore"
+        indexes = [models.Index(fields=["tombstone"], name="restore_tombstone")]
+
+
+class ForgottenEntry(models.Model):
+    """An entry version that a live tombstone names; it may not have arrived yet. Derived, as `ExcludedEvent` is."""
+
+    entry_id = models.CharField(max_length=20)
+    tombstone = models.CharField(max_length=20)
+
+    class Meta:
+        db_table = "forgotten_entry"
+        constraints = [models.UniqueConstraint(fields=["entry_id", "tombstone"], name="forgotten_entry_key")]
+
+
+class ValueDigest(models.Model):
+    """A value that may not come back, as an HMAC and never as text; it lives as long as what holds it.
+
+    `holder` is a live tombstone or a rejected entry version. `category` is entry, user or assistant (definitions: value
+    digest, class).
+    """
+
+    holder = models.CharField(max_length=20)
+    category = models.CharField(max_length=9)
+    digest = models.BinaryField(max_length=32)
+    key_version = models.IntegerField()
+    normalise_version = models.IntegerField()
+
+    class Meta:
+        db_table = "value_digest"
+        constraints = [
+            models.UniqueConstraint(fields=["holder", "category", "digest", "key_version"], name="value_digest_key")
+        ]
+        indexes = [models.Index(fields=["digest"], name="value_digest_digest")]
+
+
+class ProjectAlias(models.Model):
+    """The owner gave the project `name` another name; of several for one name the latest record counts."""
+
+    record = models.OneToOneField(Record, models.PROTECT, related_name="+")
+    name = models.TextField()
+    target = models.TextField()
+
+    class Meta:
+        db_table = "project_alias"
+        indexes = [models.Index(fields=["name"], name="project_alias_name")]
+
+
+class AuditLog(models.Model):
+    """One row a mutation, chained by digests. `targets` is a JSON list of ids; there is no text in it."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.CharField(max_length=24)
+    action = models.CharField(max_length=24)
+    actor = models.CharField(max_length=8)
+    author = models.CharField(max_length=128)
+    channel = models.CharField(max_length=8)
+    device = models.CharField(max_length=63)
+    address = models.CharField(max_length=64, default="")
+    client = models.CharField(max_length=200, default="")
+    targets = models.TextField()
+    code = models.CharField(max_length=24, default="")
+    previous = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        db_table = "audit_log"

@@ -50,3 +50,28 @@ class KeepSchema(Operation):
     def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
         """Return how this operation is written in a migration."""
         return (self.__class__.__name__, [self.operation], {})
+
+
+def append_only(table: str, *keys: str, fixed: str = "") -> str:
+    """Return the triggers that let `table` only grow, also past REPLACE and UPSERT.
+
+    `keys` are its unique keys, each as `column, column`; `fixed` the columns that never change, all where it is empty.
+    """
+    exists = " OR ".join(
+        f"EXISTS (SELECT 1 FROM {table} WHERE {' AND '.join(f'{c} = new.{c}' for c in key.split(', '))})"
+        for key in ("id", *keys)
+    )
+    return f"""
+CREATE TRIGGER {table}_insert_once BEFORE INSERT ON {table} WHEN {exists}
+BEGIN
+    SELECT RAISE(IGNORE);
+END;
+CREATE TRIGGER {table}_no_update BEFORE UPDATE {f"OF {fixed}" if fixed else ""} ON {table}
+BEGIN
+    SELECT RAISE(ABORT, '{table} is append-only');
+END;
+CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table}
+BEGIN
+    SELECT RAISE(ABORT, '{table} is append-only');
+END;
+"""

@@ -1,0 +1,1 @@
+"""Entries: what was remembered, its versions, trust and sources."""

@@ -1,0 +1,1 @@
+"""Forgetting: tombstones, what they cover, by id and by value, and restoring."""

@@ -1,0 +1,1 @@
+"""The log of everything that replicates: immutable records, their clock, and what each says."""

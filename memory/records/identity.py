@@ -1,0 +1,60 @@
+"""Who this store is to others: the origin and number of its records, and the name of the device."""
+
+import os
+import re
+import secrets
+import socket
+
+from memory.errors import InvalidInput
+from memory.models import Setting
+
+# definitions: device name.
+_DEVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+
+def origin() -> str:
+    """Return `<store uuid>.<incarnation>`, which stamps every record of this store."""
+    return f"{store_uuid()}.{_setting('incarnation') or _new_incarnation()}"
+
+
+def store_uuid() -> str:
+    """Return this store's own id."""
+    return _setting("store_uuid")
+
+
+def next_number() -> int:
+    """Return the number of this store's next record, inside the caller's write transaction."""
+    number = int(_setting("oseq") or 0) + 1
+    keep("oseq", str(number))
+    return number
+
+
+def device_name() -> str:
+    """Return the device's name: `ORIGIN_DEVICE`, else the one kept with the store, else the host's, made to fit.
+
+    Raises `InvalidInput` for an `ORIGIN_DEVICE` that is no device name.
+    """
+    if given := os.environ.get("ORIGIN_DEVICE", ""):
+        if not _DEVICE.fullmatch(given):
+            raise InvalidInput("device", "ORIGIN_DEVICE must be lower-case letters, digits, dots, _ or -, at most 63.")
+        return given
+    return _setting("device") or fitting_name(socket.gethostname())
+
+
+def fitting_name(name: str) -> str:
+    """Return any name made to fit a device's: `Ann's MacBook.local` gives `ann-s-macbook.local`."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:63] or "device"
+
+
+def keep(key: str, value: str) -> None:
+    """Keep one fact about this store."""
+    Setting.objects.update_or_create(key=key, defaults={"value": value})
+
+
+def _setting(key: str) -> str:
+    return Setting.objects.filter(key=key).values_list("value", flat=True).first() or ""
+
+
+def _new_incarnation() -> str:
+    keep("incarnation", secrets.token_hex(8))
+    return _setting("incarnation")
