@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from memory import store
 from memory.actor import Actor
 from memory.models import AuditLog
 from memory.records import identity
@@ -60,5 +59,5 @@ def breaks() -> Iterator[Break]:
         if row_hash(row) != row.hash:
             yield Break(row.pk, "was changed after it was written")
         previous = row.hash
-    if previous != store.setting("audit_head", FIRST_PREVIOUS):
+    if previous != (identity.kept("audit_head") or FIRST_PREVIOUS):
         yield Break(0, "the last rows are missing")

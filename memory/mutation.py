@@ -1,13 +1,15 @@
 """Every change of the store: one transaction that is on the disk before it returns, and one row in the audit log."""
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from memory import audit, sql
 from memory.actor import Actor
+from memory.records import journal
 
 
 @dataclass
@@ -26,11 +28,23 @@ def mutation(action: str, actor: Actor) -> Iterator[Mutation]:
 
     Nothing of it remains where the block raises. An outer transaction, such as a batch of the archive, takes it in.
     """
-    with _durable():
-        change = Mutation(action, actor)
-        yield change
-        if change.targets:
-            audit.append(action=action, actor=actor, targets=change.targets, code=change.code)
+    try:
+        with _durable():
+            change = Mutation(action, actor)
+            yield change
+            if change.targets:
+                audit.append(action=action, actor=actor, targets=change.targets, code=change.code)
+            journal.append_new()
+    except BaseException:
+        _take_back()
+        raise
+
+
+def _take_back() -> None:
+    """Cut off the journal what a failed commit left there, with the write lock held: another may be writing."""
+    if not connection.in_atomic_block and journal.is_behind():
+        with contextlib.suppress(DatabaseError, OSError), transaction.atomic():
+            journal.trim()
 
 
 @contextmanager

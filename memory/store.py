@@ -10,6 +10,7 @@ from memory import home
 from memory.errors import OriginError
 from memory.failures import explain
 from memory.models import Setting
+from memory.records import journal, recovery
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -28,6 +29,9 @@ def open_store() -> None:
         with home.lock("migrate"):
             if _pending():
                 migrate()
+    if journal.is_behind():
+        with home.lock("migrate"):
+            recovery.recover()
 
 
 def setting(key: str, default: str = "") -> str:

@@ -6,7 +6,7 @@ import secrets
 import socket
 
 from memory.errors import InvalidInput
-from memory.models import Setting
+from memory.models import Record, Setting
 
 # definitions: device name.
 _DEVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -14,19 +14,18 @@ _DEVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 def origin() -> str:
     """Return `<store uuid>.<incarnation>`, which stamps every record of this store."""
-    return f"{store_uuid()}.{_setting('incarnation') or _new_incarnation()}"
+    return f"{store_uuid()}.{kept('incarnation') or _new_incarnation()}"
 
 
 def store_uuid() -> str:
     """Return this store's own id."""
-    return _setting("store_uuid")
+    return kept("store_uuid")
 
 
 def next_number() -> int:
     """Return the number of this store's next record, inside the caller's write transaction."""
-    number = int(_setting("oseq") or 0) + 1
-    keep("oseq", str(number))
-    return number
+    last = Record.objects.filter(origin=origin()).order_by("-oseq").values_list("oseq", flat=True).first()
+    return (last or 0) + 1
 
 
 def device_name() -> str:
@@ -38,7 +37,7 @@ def device_name() -> str:
         if not _DEVICE.fullmatch(given):
             raise InvalidInput("device", "ORIGIN_DEVICE must be lower-case letters, digits, dots, _ or -, at most 63.")
         return given
-    return _setting("device") or fitting_name(socket.gethostname())
+    return kept("device") or fitting_name(socket.gethostname())
 
 
 def fitting_name(name: str) -> str:
@@ -51,10 +50,11 @@ def keep(key: str, value: str) -> None:
     Setting.objects.update_or_create(key=key, defaults={"value": value})
 
 
-def _setting(key: str) -> str:
+def kept(key: str) -> str:
+    """Return one fact about this store, or the empty string."""
     return Setting.objects.filter(key=key).values_list("value", flat=True).first() or ""
 
 
 def _new_incarnation() -> str:
     keep("incarnation", secrets.token_hex(8))
-    return _setting("incarnation")
+    return kept("incarnation")

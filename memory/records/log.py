@@ -10,22 +10,9 @@ from memory.forgetting import tombstones
 from memory.models import ProjectAlias, Record
 from memory.records import clock, identity
 from memory.records.bodies import BODIES, Alias, Body, End, Exclude, Forget, Remember, RestoreBody, ReviewBody
-from memory.records.canonical import canonical_json, record_hash
+from memory.records.canonical import canonical_json
+from memory.records.wire import Wire, hash_of
 from memory.times import now
-
-
-class Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A record as it travels."""
-
-    origin: str
-    oseq: int
-    hlc_ms: int
-    hlc_c: int
-    created_at: str
-    author: str
-    kind: str
-    body: str
-    sha256: str
 
 
 def write(body: Body, author: str) -> Record:
@@ -41,7 +28,7 @@ def write(body: Body, author: str) -> Record:
         kind=_KINDS[type(body)],
         body=canonical_json(msgspec.to_builtins(body)),
     )
-    record.sha256 = _hash(record)
+    record.sha256 = hash_of(record)
     record.save(force_insert=True)
     _apply([record])
     return record
@@ -62,7 +49,7 @@ def receive(wires: Iterable[Wire]) -> list[Record]:
 
 def _received(wire: Wire) -> Record | None:
     record = Record(**msgspec.structs.asdict(wire))
-    if _hash(record) != record.sha256:
+    if hash_of(record) != record.sha256:
         raise InvalidInput("sha256", f"The record {wire.origin} {wire.oseq} does not match its hash.")
     held = Record.objects.filter(origin=wire.origin, oseq=wire.oseq).values_list("sha256", flat=True).first()
     if held is None:
@@ -71,18 +58,6 @@ def _received(wire: Wire) -> Record | None:
     if held != wire.sha256:
         raise Conflict(f"Two different records are numbered {wire.oseq} of {wire.origin}.")
     return None
-
-
-def _hash(record: Record) -> str:
-    return record_hash(
-        origin=record.origin,
-        oseq=record.oseq,
-        hlc=(record.hlc_ms, record.hlc_c),
-        created_at=record.created_at,
-        author=record.author,
-        kind=record.kind,
-        body=record.body,
-    )
 
 
 _KINDS = {body: kind for kind, body in BODIES.items()}

@@ -1,0 +1,102 @@
+"""The records once more, in a file beside the database: what was remembered and forgotten outlives a lost database.
+
+`records.jsonl` holds a line a record in the order in which they arrived here, as they travel. It is written before its
+transaction commits. A kill between the two leaves whole lines that the database does not know; they are taken in by the
+next command that opens the store, as is what a database restored alone has lost. Without it, rebuilding from the
+mirrors would bring forgotten words back (invariant 2).
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from memory import home
+from memory.models import Record, Setting
+from memory.records.identity import keep
+from memory.records.wire import Wire, wire
+
+# How far the file is known to the database: the last record's key, and the bytes up to its newline.
+_POSITION = "journal"
+
+
+def path() -> Path:
+    """Return where the journal lies."""
+    return home.home() / "records.jsonl"
+
+
+def append_new() -> None:
+    """Write the records that the caller's transaction added, and fsync them."""
+    key, offset = _position()
+    fresh = list(Record.objects.filter(id__gt=key).order_by("id"))
+    if not fresh:
+        return
+    data = b"".join(msgspec.json.encode(wire(record)) + b"\n" for record in fresh)
+    home.private(path())
+    with path().open("r+b") as file:
+        file.truncate(offset)
+        file.seek(offset)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    keep(_POSITION, f"{fresh[-1].pk} {offset + len(data)}")
+
+
+def trim() -> None:
+    """Cut off what the database does not know, inside the caller's write transaction."""
+    if _size() > (offset := _position()[1]):
+        os.truncate(path(), offset)
+
+
+def is_behind() -> bool:
+    """True where the file and the database do not end at the same record; asking costs a query and a stat."""
+    return _size() != _position()[1]
+
+
+def unknown() -> Iterator[Wire]:
+    """Yield the whole records behind what the database knows; a torn one was never promised to anybody."""
+    offset = _position()[1]
+    if _size() <= offset:
+        return
+    with path().open("rb") as file:
+        file.seek(offset)
+        yield from _wires(file.read())
+
+
+def held() -> Iterator[Wire]:
+    """Yield every whole record of the file."""
+    if path().exists():
+        yield from _wires(path().read_bytes())
+
+
+def write_anew() -> None:
+    """Write the whole file from the database, which has more than it."""
+    keep(_POSITION, "0 0")
+    append_new()
+
+
+def is_short() -> bool:
+    """True where the file lacks what the database says it holds: it was deleted or restored alone."""
+    return _size() < _position()[1]
+
+
+def _wires(data: bytes) -> Iterator[Wire]:
+    for line in data.split(b"\n")[:-1]:
+        try:
+            yield msgspec.json.decode(line, type=Wire)
+        except msgspec.MsgspecError:
+            return
+
+
+def _size() -> int:
+    try:
+        return path().stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _position() -> tuple[int, int]:
+    text = Setting.objects.filter(key=_POSITION).values_list("value", flat=True).first() or "0 0"
+    key, offset = text.split()
+    return int(key), int(offset)
