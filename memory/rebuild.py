@@ -1,6 +1,8 @@
-"""Rebuild: a new database from the mirrors alone, put in the old one's place when it is whole.
+"""Rebuild: a new database from the mirrors and the records, put in the old one's place when it is whole.
 
-The mirrors are only read. What no mirror holds (settings, the log of runs) is copied from the old database.
+The mirrors are only read. Records come from the old database as far as it can be read, and from the journal beside it,
+before any event does: what was forgotten enters no index (invariant 2). What neither holds (settings, the log of runs,
+the audit log) is copied from the old database.
 """
 
 import contextlib
@@ -9,16 +11,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from memory import archive, home, mirror, sql, store
 from memory.archive import Piece
 from memory.errors import OriginError
+from memory.models import Record
 from memory.parsed import Line, ParsedLine, ParseLine, State
+from memory.records import journal, log
+from memory.records.wire import Wire, is_sound
 
 _UNBOUNDED = 1 << 40
-COPIED = ("setting", "sync_log")
+COPIED = ("setting", "sync_log", "audit_log")
 COPY = "INSERT OR REPLACE INTO main.{table} SELECT * FROM old.{table}"
+OLD_RECORDS = """
+    SELECT origin, oseq, hlc_ms, hlc_c, created_at, author, kind, body, sha256 FROM old.record ORDER BY id"""
 CHECK = "PRAGMA integrity_check"
 
 
@@ -28,12 +35,13 @@ class Rebuilt:
 
     files: int = 0
     events: int = 0
+    records: int = 0
     bytes: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 def rebuild(parsers: Mapping[str, ParseLine]) -> Rebuilt:
-    """Make the database again from `raw/`, by each source's parser, and put it in the old one's place.
+    """Make the database again from `raw/` and the records, by each source's parser, and put it in the old one's place.
 
     The old database stays beside it as `origin.db.before-rebuild`. Raises `OriginError` where another process uses the
     store, and leaves the old database in place where anything goes wrong.
@@ -47,8 +55,12 @@ def rebuild(parsers: Mapping[str, ParseLine]) -> Rebuilt:
     with home.lock("migrate"):
         with _database(fresh):
             store.migrate()
+            records = _copy_from_old()
+            with transaction.atomic():
+                log.receive([*records, *journal.held()])
+                journal.write_anew()
             made = _replay_all(parsers)
-            _copy_settings()
+            made.records = Record.objects.count()
             _check()
         _swap(fresh)
     return made
@@ -99,16 +111,24 @@ def _parse_nothing(line: Line, state: State) -> ParsedLine:
     return ParsedLine(state)
 
 
-def _copy_settings() -> None:
-    """Copy what no mirror holds, as far as the old database can be read: its damage may be why this is run."""
+def _copy_from_old() -> list[Wire]:
+    """Copy what is derived from nothing, as far as the old database can be read: its damage may be why this is run.
+
+    Returns the records it holds.
+    """
+    records: list[Wire] = []
     if not home.database_path().exists():
-        return
+        return records
     with contextlib.suppress(DatabaseError):
         sql.execute("ATTACH DATABASE ? AS old", (str(home.database_path()),))
         for table in COPIED:
             with contextlib.suppress(DatabaseError):
                 sql.execute(COPY.format(table=table))
+        with contextlib.suppress(DatabaseError):
+            held = [Wire(**dict(zip(Wire.__struct_fields__, row, strict=True))) for row in sql.rows(OLD_RECORDS)]
+            records = [wire for wire in held if is_sound(wire)]
         sql.execute("DETACH DATABASE old")
+    return records
 
 
 def _check() -> None:

@@ -6,6 +6,7 @@ next command that opens the store, as is what a database restored alone has lost
 mirrors would bring forgotten words back (invariant 2).
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 from memory import home
 from memory.models import Record, Setting
 from memory.records.identity import keep
-from memory.records.wire import Wire, wire
+from memory.records.wire import Wire, is_sound, wire
 
 # How far the file is known to the database: the last record's key, and the bytes up to its newline.
 _POSITION = "journal"
@@ -32,7 +33,7 @@ def append_new() -> None:
     fresh = list(Record.objects.filter(id__gt=key).order_by("id"))
     if not fresh:
         return
-    data = b"".join(msgspec.json.encode(wire(record)) + b"\n" for record in fresh)
+    data = b"".join(map(_line, fresh))
     home.private(path())
     with path().open("r+b") as file:
         file.truncate(offset)
@@ -71,9 +72,19 @@ def held() -> Iterator[Wire]:
 
 
 def write_anew() -> None:
-    """Write the whole file from the database, which has more than it."""
-    keep(_POSITION, "0 0")
-    append_new()
+    """Write the whole file from the database, inside the caller's write transaction; a kill leaves the old one."""
+    draft = path().with_suffix(".new")
+    home.private(draft)
+    last = 0
+    with draft.open("wb") as file:
+        for record in Record.objects.order_by("id").iterator():
+            file.write(_line(record))
+            last = record.pk
+        file.flush()
+        os.fsync(file.fileno())
+        length = file.tell()
+    draft.replace(path())
+    keep(_POSITION, f"{last} {length}")
 
 
 def is_short() -> bool:
@@ -81,12 +92,16 @@ def is_short() -> bool:
     return _size() < _position()[1]
 
 
+def _line(record: Record) -> bytes:
+    return msgspec.json.encode(wire(record)) + b"\n"
+
+
 def _wires(data: bytes) -> Iterator[Wire]:
+    """Yield the records of whole lines; one that is not what was written is left out."""
     for line in data.split(b"\n")[:-1]:
-        try:
-            yield msgspec.json.decode(line, type=Wire)
-        except msgspec.MsgspecError:
-            return
+        with contextlib.suppress(msgspec.MsgspecError):
+            if is_sound(found := msgspec.json.decode(line, type=Wire)):
+                yield found
 
 
 def _size() -> int:

@@ -11,7 +11,7 @@ from memory.models import ProjectAlias, Record
 from memory.records import clock, identity
 from memory.records.bodies import BODIES, Alias, Body, End, Exclude, Forget, Remember, RestoreBody, ReviewBody
 from memory.records.canonical import canonical_json
-from memory.records.wire import Wire, hash_of
+from memory.records.wire import Wire, hash_of, is_sound
 from memory.times import now
 
 
@@ -49,7 +49,7 @@ def receive(wires: Iterable[Wire]) -> list[Record]:
 
 def _received(wire: Wire) -> Record | None:
     record = Record(**msgspec.structs.asdict(wire))
-    if hash_of(record) != record.sha256:
+    if not is_sound(record):
         raise InvalidInput("sha256", f"The record {wire.origin} {wire.oseq} does not match its hash.")
     held = Record.objects.filter(origin=wire.origin, oseq=wire.oseq).values_list("sha256", flat=True).first()
     if held is None:

@@ -36,3 +36,8 @@ def hash_of(record: Record | Wire) -> str:
         kind=record.kind,
         body=record.body,
     )
+
+
+def is_sound(record: Record | Wire) -> bool:
+    """True where a record is what its author hashed."""
+    return hash_of(record) == record.sha256

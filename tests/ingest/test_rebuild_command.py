@@ -6,10 +6,17 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from memory import audit, sql
 from memory import store as store_module
+from memory.models import AuditLog, Record
+from memory.mutation import mutation
+from memory.records import journal, log
+from memory.records.bodies import Effects, Forget
 from tests.commands import origin, printed
 from tests.conftest import AgentHome
 from tests.ingest.test_properties import LOG, family, place, same
+from tests.memory.records.test_journal import OWNER
+from tests.memory.records.test_log import derived, remember
 from tests.store_digest import contents
 
 DERIVED = ("events", "places", "files_named", "sessions", "titles", "malformed")
@@ -92,3 +99,42 @@ def test_a_mirror_that_does_not_say_what_it_is_is_left_alone(filled: Path) -> No
         f"{stray} does not say what it mirrors, so it was left out."
     ]
     assert stray.read_bytes() == b"not a mirror"
+
+
+class TestRecords:
+    """What was remembered and forgotten comes through, from the database or from the journal beside it."""
+
+    @pytest.fixture
+    def curated(self, filled: Path) -> tuple[str, str]:
+        """An event that is forgotten, and a word that only it holds."""
+        [(name, text)] = sql.rows("SELECT event_id, text FROM visible_event WHERE kind = 'message' ORDER BY id LIMIT 1")
+        effects = Effects(entries=("ent_gone",), events=(str(name),))
+        forget = Forget(tombstone="tmb_1", target=str(name), reason="private", code="private", effects=effects)
+        with mutation("forget", OWNER) as change:
+            log.write(remember("ent_kept", "the kept statement", "codex:elsewhere/1-aaaaaaaa"), OWNER.author)
+            log.write(remember("ent_gone", "the forgotten statement", str(name)), OWNER.author)
+            log.write(forget, OWNER.author)
+            change.targets.append("tmb_1")
+        return str(name), str(text)
+
+    @pytest.mark.parametrize("lost", ["nothing", "database", "journal", "half the database"])
+    def test_come_through(self, filled: Path, curated: tuple[str, str], lost: str) -> None:
+        before, audited = derived(), AuditLog.objects.count()
+        if lost == "database":
+            lose_database(filled)
+            store_module.open_store()
+            assert derived() == before, "a new database takes the records in before any log"
+            lose_database(filled)
+        elif lost == "journal":
+            journal.path().unlink()
+        elif lost == "half the database":
+            connection.close()
+            (filled / "origin.db").write_bytes((filled / "origin.db").read_bytes()[: 8192 * 30])
+        printed("rebuild")
+        assert derived() == before
+        assert [record.sha256 for record in Record.objects.order_by("id")] == [each.sha256 for each in journal.held()]
+        assert sql.rows("SELECT count(*) FROM event WHERE event_id = ?", (curated[0],)) == [(1,)]
+        assert sql.rows("SELECT count(*) FROM visible_event WHERE event_id = ?", (curated[0],)) == [(0,)]
+        if lost == "nothing":
+            assert AuditLog.objects.count() == audited
+        assert list(audit.breaks()) == []

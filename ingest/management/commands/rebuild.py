@@ -20,6 +20,7 @@ class Command(StoreCommand):
             self.print_json(asdict(made))
         else:
             files, events = counted(made.files, "mirror"), counted(made.events, "event")
-            self.paper().line(f"The database was made from {files}: {events}, {size(made.bytes)} of logs.")
+            records = f" and {counted(made.records, 'record')}" if made.records else ""
+            self.paper().line(f"The database was made from {files}{records}: {events}, {size(made.bytes)} of logs.")
         for problem in made.problems:
             self.stderr.write(printable(problem), lambda text: text)
