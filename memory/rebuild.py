@@ -7,11 +7,11 @@ the audit log) is copied from the old database.
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 
 from memory import archive, home, mirror, sql, store
 from memory.archive import Piece
@@ -53,7 +53,7 @@ def rebuild(parsers: Mapping[str, ParseLine]) -> Rebuilt:
     fresh = home.database_path().with_suffix(".db.new")
     _remove(fresh)
     with home.lock("migrate"):
-        with _database(fresh):
+        with store.using_database(fresh):
             store.migrate()
             records = _copy_from_old()
             with transaction.atomic():
@@ -64,19 +64,6 @@ def rebuild(parsers: Mapping[str, ParseLine]) -> Rebuilt:
             _check()
         _swap(fresh)
     return made
-
-
-@contextlib.contextmanager
-def _database(path: Path) -> Iterator[None]:
-    """Let this process's connection use another database for a while."""
-    connection.close()
-    before = connection.settings_dict["NAME"]
-    connection.settings_dict["NAME"] = path
-    try:
-        yield
-    finally:
-        connection.close()
-        connection.settings_dict["NAME"] = before
 
 
 def _replay_all(parsers: Mapping[str, ParseLine]) -> Rebuilt:

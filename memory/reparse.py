@@ -114,7 +114,7 @@ def _each_file(
     for key, source, size in files:
         missed = done.sources.setdefault(source, Missed())
         try:
-            for file, batch in _batches(key, parsers[source], settle):
+            for file, batch in batches(key, parsers[source], settle):
                 use(file, batch, missed)
                 progress(parsed + file.bytes, total)
         except OriginError as error:
@@ -126,7 +126,7 @@ def _each_file(
 # Parsing
 
 
-def _batches(key: int, parse_line: ParseLine, settle: Callable[[RawFile], bool]) -> Iterator[tuple[RawFile, Batch]]:
+def batches(key: int, parse_line: ParseLine, settle: Callable[[RawFile], bool]) -> Iterator[tuple[RawFile, Batch]]:
     """Yield what a mirror says, each time with the raw file as today's parser leaves it just before.
 
     At the end `settle` is called; where it says that the mirror has grown meanwhile, that is parsed too.

@@ -1,6 +1,8 @@
 """Opening the store: whichever command comes first makes the home and brings the database up to date."""
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.core.management import call_command
@@ -32,6 +34,19 @@ def open_store() -> None:
     if journal.is_behind():
         with home.lock("migrate"):
             recovery.recover()
+
+
+@contextmanager
+def using_database(path: Path) -> Iterator[None]:
+    """Let this process's connection use another database for a while."""
+    connection.close()
+    before = connection.settings_dict["NAME"]
+    connection.settings_dict["NAME"] = path
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = before
 
 
 def setting(key: str, default: str = "") -> str:

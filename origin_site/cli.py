@@ -25,7 +25,9 @@ def main() -> None:
     else:
         from django.core.management import execute_from_command_line
 
-        execute_from_command_line(sys.argv)
+        # A module's name has no dash: `restore-backup` lies in restore_backup.py.
+        name = sys.argv[1] if sys.argv[1].startswith("-") else sys.argv[1].replace("-", "_")
+        execute_from_command_line([sys.argv[0], name, *sys.argv[2:]])
 
 
 def overview(program: str) -> str:
@@ -36,9 +38,13 @@ def overview(program: str) -> str:
     django.setup()
     own = {name: str(app) for name, app in get_commands().items() if app in PACKAGES}
     width = max(map(len, own))
-    lines = [f"  {name:{width}}  {load_command_class(own[name], name).help}" for name in sorted(own)]
+    lines = [f"  {_dashed(name):{width}}  {load_command_class(own[name], name).help}" for name in sorted(own)]
     heading = [f"usage: {program} COMMAND [options]", "", "Origin archives the sessions of your coding agents.", ""]
     return "\n".join([*heading, *lines, "", f"{program} COMMAND --help says more and gives an example."])
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
 
 
 def version() -> str:

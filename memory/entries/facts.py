@@ -1,5 +1,7 @@
 """What records say of entries, as rows: written once, in whatever order the records come."""
 
+import msgspec
+
 from memory.models import Ending, Entry, EntrySource, EntrySupersedes, Record, Review
 from memory.records.bodies import Correct, End, Remember, ReviewBody
 from memory.text import cjk_bigrams, text_digest
@@ -38,6 +40,13 @@ def add_version(record: Record, body: Remember) -> set[str]:
         EntrySupersedes(entry=entry, older=older) for older in dict.fromkeys(correct.supersedes if correct else ())
     )
     return {chain}
+
+
+def says(entry: Entry) -> bool:
+    """True where a version is what its record says."""
+    body = msgspec.json.decode(entry.record.body, type=Remember)
+    columns = ("kind", "text", "confidence", "project", "valid_from", "valid_to")
+    return body.entry == entry.entry_id and all(getattr(body, name) == getattr(entry, name) for name in columns)
 
 
 def add_review(record: Record, body: ReviewBody) -> set[str]:

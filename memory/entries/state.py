@@ -12,6 +12,9 @@ from memory.sql import Result
 
 Fact = TypeVar("Fact", Verdict, End)
 
+# trust, superseded, lost, ends_at, forgotten.
+Derived = tuple[str, bool, bool, str, bool]
+
 VERSIONS = """
     SELECT e.chain, e.entry_id, r.hlc_ms, r.hlc_c, r.origin, r.oseq, e.recorded_at, e.first_trust, e.valid_to
     FROM entry e JOIN record r ON r.id = e.record_id WHERE e.chain IN ({marks})"""
@@ -44,11 +47,14 @@ SAVE = """
 
 def refold(chains: Collection[str]) -> None:
     """Work out what the versions of these chains are now, inside the caller's write transaction."""
-    keys = sorted(chains)
-    states = states_of(keys)
-    forgotten = _forgotten(keys)
-    sql.execute_many(SAVE, [(*state, name in forgotten, name) for name, state in states.items()])
-    _hold_rejected(keys, states)
+    sql.execute_many(SAVE, [(*derived, name) for name, derived in worked_out(chains).items()])
+    _hold_rejected(sorted(chains), states_of(chains))
+
+
+def worked_out(chains: Collection[str]) -> dict[str, Derived]:
+    """Return the derived columns of every version of these chains, by its id."""
+    forgotten = _forgotten(sorted(chains))
+    return {name: (*state, name in forgotten) for name, state in states_of(chains).items()}
 
 
 def states_of(chains: Collection[str], known_at: str = "") -> dict[str, State]:

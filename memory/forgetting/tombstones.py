@@ -8,8 +8,8 @@ from memory import sessions, sql
 from memory.entries import facts, state
 from memory.forgetting import values
 from memory.forgetting.values import CATEGORIES
-from memory.models import Record, Restore, Tombstone, ValueDigest
-from memory.records.bodies import Exclude, Forget, RestoreBody
+from memory.models import Record, Restore, Tombstone
+from memory.records.bodies import Digest, Exclude, Forget, RestoreBody
 
 EFFECTS = "SELECT DISTINCT item FROM tombstone_effect WHERE tombstone = ? AND kind = ?"
 SESSION_EVENTS = """
@@ -65,6 +65,26 @@ def settle(names: Collection[str]) -> set[str]:
     return chains | state.chains_citing(events)
 
 
+def unsettled() -> list[str]:
+    """Return the tombstones whose rows in a derived table are not those that all that arrived gives them."""
+    return [name for name in Tombstone.objects.values_list("tombstone_id", flat=True) if not _is_settled(name)]
+
+
+def _is_settled(name: str) -> bool:
+    live = not Restore.objects.filter(tombstone=name).exists()
+    return (
+        Tombstone.objects.get(tombstone_id=name).live == live
+        and _held("excluded_event", "event_id", name) == (_covered_events(name) if live else set())
+        and _held("forgotten_entry", "entry_id", name) == (_effects(name, "entry") if live else set())
+        and values.held_by(name) == ({value.digest for value in _digests(name)} if live else set())
+    )
+
+
+def _digests(name: str) -> tuple[Digest, ...]:
+    record = Tombstone.objects.select_related("record").get(tombstone_id=name).record
+    return msgspec.json.decode(record.body, type=Forget).digests
+
+
 def _is_live(name: str) -> bool:
     live = not Restore.objects.filter(tombstone=name).exists()
     return bool(Tombstone.objects.filter(tombstone_id=name).update(live=live)) and live
@@ -81,7 +101,7 @@ def _covered_events(name: str) -> set[str]:
 
 def _cover(table: str, column: str, name: str, wanted: set[str]) -> set[str]:
     """Make the rows that a tombstone has in a derived table those that it should have; returns the difference."""
-    held = {str(item) for (item,) in sql.rows(HELD.format(column=column, table=table), (name,))}
+    held = _held(table, column, name)
     sql.insert(f"{table} ({column}, tombstone)", [(item, name) for item in sorted(wanted - held)])
     sql.execute_many(
         f"DELETE FROM {table} WHERE {column} = ? AND tombstone = ?", [(item, name) for item in sorted(held - wanted)]
@@ -89,12 +109,15 @@ def _cover(table: str, column: str, name: str, wanted: set[str]) -> set[str]:
     return wanted ^ held
 
 
+def _held(table: str, column: str, name: str) -> set[str]:
+    return {str(item) for (item,) in sql.rows(HELD.format(column=column, table=table), (name,))}
+
+
 def _hold_values(name: str, *, live: bool) -> set[str]:
     """Keep or let go the digests of a tombstone; returns the chains whose text they are."""
-    tombstone = Tombstone.objects.filter(tombstone_id=name).select_related("record").first()
-    if tombstone is None or ValueDigest.objects.filter(holder=name).exists() == live:
+    if not Tombstone.objects.filter(tombstone_id=name).exists() or bool(values.held_by(name)) == live:
         return set()
-    digests = msgspec.json.decode(tombstone.record.body, type=Forget).digests
+    digests = _digests(name)
     values.hold(name, digests)
     held = {chain for chain, text in sql.rows(VISIBLE_TEXTS) if digests and name in values.holders(text, CATEGORIES)}
     if not live:

@@ -80,6 +80,13 @@ def hold(holder: str, values: Collection[Digest]) -> None:
     )
 
 
+def held_by(holder: str) -> set[str]:
+    """Return the digests that a tombstone or a rejected version holds, in hex."""
+    return {
+        bytes(digest).hex() for digest in ValueDigest.objects.filter(holder=holder).values_list("digest", flat=True)
+    }
+
+
 def release(holder: str) -> None:
     """Let the digests of a restored tombstone, or of a version that is accepted after all, go."""
     ValueDigest.objects.filter(holder=holder).delete()

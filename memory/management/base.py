@@ -50,6 +50,7 @@ class StoreCommand(BaseCommand):
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """Build the parser, whose help ends with one example."""
+        subcommand = subcommand.replace("_", "-")
         name = f"{os.path.basename(prog_name)} {subcommand}"
         return super().create_parser(
             prog_name,

@@ -87,6 +87,11 @@ def write_anew() -> None:
     keep(_POSITION, f"{last} {length}")
 
 
+def known_bytes() -> int:
+    """Return how much of the file the database knows."""
+    return _position()[1]
+
+
 def is_short() -> bool:
     """True where the file lacks what the database says it holds: it was deleted or restored alone."""
     return _size() < _position()[1]
