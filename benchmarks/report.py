@@ -49,11 +49,11 @@ def _figure(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:,.2f}"
 
 
-def show(title: str, lines: Iterable[Line], measured: object, path: Path) -> None:
-    """Print the table, and write it and all that was measured to a file."""
+def show(title: str, lines: Iterable[Line], measured: object, path: Path, beside: str = "bare") -> None:
+    """Print the table, and write it and all that was measured to a file; `beside` is what the yardstick is called."""
     lines = list(lines)
     print(f"{title}\n")
-    print(_row("", "origin", "bare", "ratio"))
+    print(_row("", "origin", beside, "ratio"))
     for line in lines:
         print(line.text())
     path.parent.mkdir(parents=True, exist_ok=True)
