@@ -506,3 +506,53 @@ class AuditLog(models.Model):
 
     class Meta:
         db_table = "audit_log"
+
+
+class ApiToken(models.Model):
+    """A key to the hub. Only its SHA-256 is kept; `store` is the one store that used it first, and no other may.
+
+    `scopes` are words separated by spaces, `projects` a JSON list, empty for all. An `unverified` token comes from a
+    restored backup: it may have been revoked since, and opens nothing before the owner confirms it.
+    """
+
+    name = models.CharField(max_length=63, unique=True)
+    digest = models.BinaryField(max_length=32, unique=True)
+    scopes = models.CharField(max_length=64)
+    projects = models.TextField(default="[]")
+    created_at = models.CharField(max_length=24)
+    expires_at = models.CharField(max_length=24, default="")
+    revoked_at = models.CharField(max_length=24, default="")
+    last_used_at = models.CharField(max_length=24, default="")
+    last_address = models.CharField(max_length=64, default="")
+    store = models.CharField(max_length=36, default="")
+    unverified = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "api_token"
+
+
+class Device(models.Model):
+    """A store that has said hello to this hub. `name` is a label; `store` is who it is (spec 7, identity)."""
+
+    store = models.CharField(max_length=36, unique=True)
+    incarnation = models.CharField(max_length=16)
+    name = models.CharField(max_length=63, unique=True)
+    kind = models.CharField(max_length=6, default="device")
+    first_seen = models.CharField(max_length=24)
+    last_seen = models.CharField(max_length=24)
+    skew_ms = models.BigIntegerField(default=0)
+    version = models.CharField(max_length=32, default="")
+
+    class Meta:
+        db_table = "device"
+
+
+class Attempt(models.Model):
+    """One failed try of a secret; `bucket` says of which and from where. Rows older than any window are removed."""
+
+    bucket = models.CharField(max_length=100)
+    at = models.BigIntegerField()
+
+    class Meta:
+        db_table = "attempt"
+        indexes = [models.Index(fields=["bucket", "at"], name="attempt_bucket")]
