@@ -193,6 +193,21 @@ def register(files: Iterable[tuple[RawKey, Origin]]) -> None:
     RawFile.objects.bulk_create(rows, ignore_conflicts=True)
 
 
+def register_device_file(key: RawKey, origin: Origin, first_seen: str) -> int:
+    """Make the row of another store's raw file where there is none, and return its id.
+
+    `first_seen` is when that store first saw it: undated lines take it for their time, here as there.
+    """
+    found = RawFile.objects.filter(**key._asdict()).values_list("id", flat=True).first()
+    if found is None:
+        path = mirror.device_path(key.store, key.source, key.logical_path, key.generation)
+        if mirror.path_of(path).exists():
+            _refuse_unknown(key, path)
+        RawFile.objects.bulk_create([_new_row(key, origin, path, first_seen)], ignore_conflicts=True)
+        found = _raw_file(key).pk
+    return found
+
+
 def register_mirror(label: mirror.Label, mirror_path: str) -> int:
     """Make the row of a raw file from the label of its mirror, and return its id: for a database made from mirrors."""
     key = RawKey(label.store, label.source, label.logical_path, label.generation)

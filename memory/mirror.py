@@ -85,6 +85,15 @@ def relative_path(source: str, logical_path: str, generation: int) -> str:
     return "/".join([source, *segments]) + suffix + ".zst"
 
 
+def device_path(store: str, source: str, logical_path: str, generation: int) -> str:
+    """Return where the mirror of another store's file lies below `raw/`: no name from the wire reaches the disk.
+
+    `store` is a uuid that was checked to be one.
+    """
+    named = f"{source}\0{logical_path}\0{generation}".encode("utf-8", "replace")
+    return f"devices/{store}/{hashlib.sha256(named).hexdigest()}.zst"
+
+
 def _safe_segment(segment: str) -> str:
     """Keep a file name as it is where it can stand on any disk, else make one that no other segment has."""
     # `a` in its first generation and `a.g1` must not share a mirror, nor `a` and `a.zst/b` a name.

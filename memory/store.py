@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.core.management import call_command
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection, connections, transaction
 
 from memory import home
 from memory.errors import OriginError
@@ -34,6 +34,19 @@ def open_store() -> None:
     if journal.is_behind():
         with home.lock("migrate"):
             recovery.recover()
+
+
+def let_go() -> None:
+    """Close this process's connections before it forks.
+
+    SQLite's locks do not cross a fork: a process that inherits an open database loses what others write, unnoticed.
+    """
+    connections.close_all()
+
+
+def stay_open() -> None:
+    """Keep each thread's connection between requests: opening one takes longer than most answers."""
+    connections.settings["default"]["CONN_MAX_AGE"] = None
 
 
 @contextmanager

@@ -12,13 +12,16 @@ ORIGIN_HOME = Path(os.environ.get("ORIGIN_HOME") or Path.home() / ".origin").exp
 DEBUG = False
 # Nothing is signed yet, so a key that lives as long as the process is enough.
 SECRET_KEY = secrets.token_urlsafe(50)
+# `Gate` has compared the host, port and all, with those of ORIGIN_HOSTS before Django asks.
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 
 INSTALLED_APPS = ["memory", "ingest", "replication", "admin_ui"]
-MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+# The gate sets every header of an answer and compares hosts exactly; Django's own would do half of either.
+MIDDLEWARE = ["replication.hub.middleware.Gate"]
+SILENCED_SYSTEM_CHECKS = [
+    "security.W001",  # SecurityMiddleware: replication.hub.middleware.Gate does its work
+    "security.W002",  # XFrameOptionsMiddleware: likewise
+    "security.W003",  # CsrfViewMiddleware: no page takes a form yet, and tokens are never sent by a browser itself
 ]
 ROOT_URLCONF = "origin_site.urls"
 WSGI_APPLICATION = "origin_site.wsgi.application"
@@ -57,11 +60,13 @@ USE_I18N = False
 
 LOGGING_CONFIG = None
 
-SECURE_HSTS_SECONDS = 31_536_000
-SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-SECURE_HSTS_PRELOAD = True
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_SSL_REDIRECT = True
-SESSION_COOKIE_SECURE = True
-CSRF_COOKIE_SECURE = True
-X_FRAME_OPTIONS = "DENY"
+# Set by `serve` and `runserver` for the address they listen on and the one the owner's proxy has.
+ORIGIN_PUBLIC_URL = ""
+ORIGIN_HOSTS: set[str] = set()
+ORIGIN_ORIGINS: set[str] = set()
+# Who may say in which header where a client is; nobody by default.
+ORIGIN_CLIENT_IP_HEADER = os.environ.get("ORIGIN_CLIENT_IP_HEADER", "")
+ORIGIN_TRUSTED_PROXIES = [part for part in os.environ.get("ORIGIN_TRUSTED_PROXIES", "127.0.0.1,::1").split(",") if part]
+# The gate measures a body before it is read, by what its address takes.
+DATA_UPLOAD_MAX_MEMORY_SIZE = None
+APPEND_SLASH = False

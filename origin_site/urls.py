@@ -1,5 +1,7 @@
 """Routes of the web service."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from replication.hub.api import api
+
+urlpatterns: list[URLPattern | URLResolver] = [path("", api.urls)]

@@ -94,7 +94,7 @@ def test_the_wheel_declares_the_origin_command_and_its_licence(wheel: Path) -> N
 
 
 def test_an_installed_origin_runs_its_checks(site_packages: Path, tmp_path: Path) -> None:
-    output = run_installed(site_packages, tmp_path, "from origin_site.cli import main; main()", "check")
+    output = run_installed(site_packages, tmp_path, "from origin_site.cli import main; main()", "check", "--deploy")
 
     assert "no issues" in output
 

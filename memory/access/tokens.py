@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from memory.access import attempts
 from memory.actor import Actor
 from memory.errors import Conflict, Denied, InvalidInput, NotFound
 from memory.models import ApiToken
@@ -23,6 +24,8 @@ PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 DEVICE: tuple[Permission, ...] = ("ingest", "read", "write", "forget")
 AGENT: tuple[Permission, ...] = ("read", "write")
 
+# More wrong ones from one client, and it has to wait.
+WRONG_A_MINUTE = 60
 PREFIX = "ogn_"
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 # 256 bits in base 62, and the CRC-32 of what stands before it, which tells a typing error from a wrong token.
@@ -122,12 +125,20 @@ def resolve(token: str, address: str = "") -> Principal | None:
     )
 
 
+def refuse(bucket: str, actor: Actor) -> None:
+    """Count a wrong token; the first of a while is in the audit log, and the one after which its client must wait."""
+    if (count := attempts.record(bucket)) in (1, WRONG_A_MINUTE):
+        with mutation("token refused", actor) as change:
+            change.targets.append(bucket)
+            change.code = str(count)
+
+
 def bind(principal: Principal, store: str) -> None:
     """Keep a token to the one store that used it first. Raises `Denied` for another."""
-    if principal.store != store:
-        free = ApiToken.objects.filter(pk=principal.token, store="")
-        if principal.store or not free.update(store=store):
-            raise Denied(f"The token {principal.name} belongs to another store; make one for this device.")
+    if principal.store != store and not ApiToken.objects.filter(pk=principal.token, store__in=("", store)).update(
+        store=store
+    ):
+        raise Denied(f"The token {principal.name} belongs to another store; make one for this device.")
 
 
 def is_well_formed(text: str) -> bool:
