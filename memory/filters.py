@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from memory import aliases
 from memory.scope import Scope
-from memory.sql import Value
+from memory.sql import Value, marks
 
 TOUCHES = """s.id IN (
     SELECT t.session_id FROM event_file f JOIN visible_event t ON t.id = f.event
@@ -47,8 +48,11 @@ class Filters:
     def _on_session(self, scope: Scope) -> tuple[str, list[Value]]:
         condition, scoped = scope.condition("s.project")
         values: list[Value] = list(scoped)
+        if self.project:
+            names = aliases.names_of(self.project)
+            condition += f" AND s.project IN ({marks(len(names))})"
+            values += names
         named = (
-            ("s.project = ?", self.project),
             ("s.source = ?", self.source),
             ("s.session_id = ?", self.session),
             (TOUCHES, self.file),

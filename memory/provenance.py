@@ -124,7 +124,7 @@ def event(event_id: str, scope: Scope) -> EventDetail:
 def places(detail: EventDetail, scope: Scope) -> list[Place]:
     """Return every line in scope that an event stands in, the one that places it in its session first."""
     found = sql.rows(PLACES, (detail.owner, detail.key, detail.key))
-    return [Place(*place) for *place, project, owns in found if owns or not scope.projects or project in scope.projects]
+    return [Place(*place) for *place, project, owns in found if owns or scope.holds(project)]
 
 
 def withheld(place: Place, scope: Scope) -> bool:

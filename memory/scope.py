@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from memory import aliases
 from memory.sql import Value, marks
 
 
@@ -17,7 +18,12 @@ class Scope:
         """Return an SQL condition on a project column, and its values."""
         if not self.projects:
             return "1", ()
-        return f"{column} IN ({marks(len(self.projects))})", self.projects
+        names = tuple(name for project in self.projects for name in aliases.names_of(project))
+        return f"{column} IN ({marks(len(names))})", names
+
+    def holds(self, project: str) -> bool:
+        """True for a project that is in this scope, by whichever of its names."""
+        return not self.projects or any(project in aliases.names_of(each) for each in self.projects)
 
 
 # The owner on a terminal, and an agent whose server was started without limits.
