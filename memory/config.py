@@ -1,7 +1,8 @@
-"""What the owner set in `config.toml` in the home: today, what is not to be archived."""
+"""What the owner set in `config.toml` in the home: what is not to be archived, and whom to trust."""
 
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -25,10 +26,21 @@ class Archive(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclude: Exclude = Exclude()
 
 
+class Trust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[trust]`: which of agents' writes are accepted without a review (spec 3, trust).
+
+    `open` all, `tool-output` those that cite what the person or the agent said, `person` those that cite the person,
+    `all` none.
+    """
+
+    policy: Literal["open", "tool-output", "person", "all"] = "tool-output"
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file. Unknown names are refused: a misspelt `exclude` would archive what it was meant to keep out."""
 
     archive: Archive = Archive()
+    trust: Trust = Trust()
 
 
 def path() -> Path:
