@@ -5,12 +5,14 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
 from django.db import OperationalError
+
+from tests.forked import Forked
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,17 +23,18 @@ def environment(home: Path, person: Path) -> dict[str, str]:
     return kept | {"ORIGIN_HOME": str(home), "HOME": str(person), "TZ": "UTC", "COLUMNS": "80"}
 
 
-def origin(*arguments: str, home: Path, person: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+def origin(
+    *arguments: str, home: Path, person: Path | None = None, preexec_fn: Callable[[], object] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run one command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=environment(home, person or home.parent),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        **options,
-    )
+    process = started("manage.py", *arguments, home=home, person=person or home.parent, preexec_fn=preexec_fn)
+    out, errors = process.communicate()
+    return subprocess.CompletedProcess(arguments, process.wait(), out, errors)
+
+
+def started(*arguments: str, home: Path, person: Path, preexec_fn: Callable[[], object] | None = None) -> Forked:
+    """Start `python` with these arguments in a process of its own, which has loaded Origin already."""
+    return Forked(*arguments, env=environment(home, person), preexec_fn=preexec_fn)
 
 
 def printed(name: str, *arguments: str) -> str:
@@ -47,12 +50,18 @@ def printed_json(name: str, *arguments: str) -> Any:
 
 
 def without_rights_over_files() -> None:
-    """For `preexec_fn`: root, too, obeys the permissions of files (prctl PR_CAPBSET_DROP of the two DAC rights)."""
+    """For `preexec_fn`: root, too, obeys the permissions of files, for it loses CAP_DAC_OVERRIDE and _READ_SEARCH."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
-    for right in (1, 2):
-        libc.prctl(24, right, 0, 0, 0)
+    if not hasattr(libc, "capset"):
+        return
+    # struct __user_cap_header_struct of version 3, and two of __user_cap_data_struct: effective, permitted, inheritable
+    header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    libc.capget(header, rights)
+    for kind in range(3):
+        rights[kind] &= ~(1 << 1 | 1 << 2)
+    assert libc.capset(header, rights) == 0
 
 
 def database_error(code: int) -> OperationalError:

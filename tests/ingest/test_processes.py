@@ -4,20 +4,22 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_django.plugin import DjangoDbBlocker
 
 from ingest import readers
 from ingest import sync as sync_module
 from ingest.adapters.claude_code import ADAPTER
 from memory import mirror
-from tests.commands import ROOT, environment, origin, without_rights_over_files
-from tests.conftest import AgentHome, assistant, session_uuid, user
+from tests.commands import origin, started, without_rights_over_files
+from tests.conftest import AgentHome, assistant, session_uuid, user, using_home
 from tests.store_digest import contents, damage, mirror_bytes, orphans
 
 ONE, TWO = session_uuid(1), session_uuid(2)
@@ -40,18 +42,6 @@ while time.monotonic() < until and not __import__("pathlib").Path(sys.argv[1]).e
         connection.close()
 print(searches, found)
 """
-
-
-def started(*arguments: str, home: Path, person: AgentHome) -> subprocess.Popen[str]:
-    """Start one command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=environment(home, person.path) | {"DJANGO_SETTINGS_MODULE": "origin_site.settings"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def synced(home: Path, person: AgentHome) -> None:
@@ -83,6 +73,37 @@ def logs(agent_home: AgentHome) -> AgentHome:
     return agent_home
 
 
+class Undisturbed:
+    """What one sync without any trouble makes of logs; of many logs, only once for all tests."""
+
+    def __init__(self, migrated_home: Path, folder: Path) -> None:
+        self._migrated_home, self._folder = migrated_home, folder
+        self._made: dict[frozenset[bytes], dict[str, Any]] = {}
+
+    def of(self, person: AgentHome) -> dict[str, Any]:
+        """Return the contents of a new store that knows this person's logs."""
+        logs = frozenset(path.read_bytes() for path in person.path.rglob("*.jsonl"))
+        if logs not in self._made:
+            home = Path(shutil.copytree(self._migrated_home, self._folder / str(len(self._made))))
+            with using_home(home):
+                person.sync()
+            self._made[logs] = contents(home)
+        return self._made[logs]
+
+
+@pytest.fixture(scope="session")
+def undisturbed_syncs(migrated_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """Stores made so far."""
+    return Undisturbed(migrated_home, tmp_path_factory.mktemp("undisturbed"))
+
+
+@pytest.fixture
+def undisturbed(undisturbed_syncs: Undisturbed, django_db_blocker: DjangoDbBlocker) -> Iterator[Undisturbed]:
+    """The same, with the right to make more."""
+    with django_db_blocker.unblock():
+        yield undisturbed_syncs
+
+
 def held_bytes(home: Path) -> set[bytes]:
     """Return what every mirror and every file set aside holds."""
     return {mirror_bytes(path) for path in (home / "raw").rglob("*") if path.suffix in (".zst", ".orphan")}
@@ -102,32 +123,29 @@ def nothing_is_lost(before: set[bytes], home: Path) -> bool:
 # Several at once
 
 
-@pytest.mark.parametrize("processes", [2, 4])
-def test_syncs_at_once_make_the_store_that_one_makes(tmp_path: Path, logs: AgentHome, processes: int) -> None:
-    many, alone = tmp_path / "many", tmp_path / "alone"
+def test_syncs_at_once_make_the_store_that_one_makes(tmp_path: Path, logs: AgentHome, undisturbed: Undisturbed) -> None:
+    many = tmp_path / "many"
 
-    running = [started("manage.py", "sync", "--json", home=many, person=logs) for _ in range(processes)]
+    running = [started("manage.py", "sync", "--json", home=many, person=logs.path) for _ in range(4)]
     said = [process.communicate(timeout=120) for process in running]
-    synced(alone, logs)
 
-    assert [process.returncode for process in running] == [0] * processes, said
-    assert [errors for _, errors in said] == [""] * processes
-    found = contents(alone)
+    assert [process.returncode for process in running] == [0] * 4, said
+    assert [errors for _, errors in said] == [""] * 4
+    found = undisturbed.of(logs)
     reported = [json.loads(out)["sources"]["claude-code"]["events"] for out, _ in said]
     assert sum(reported) == len(found["events"]) == 60 * 30
     assert contents(many) == found
     assert damage(many) == []
 
 
-def test_a_search_beside_a_sync_is_always_answered(tmp_path: Path, logs: AgentHome) -> None:
-    home, stop = tmp_path / "origin", tmp_path / "stop"
-    reader = started("-c", SEARCH_UNTIL_TOLD, str(stop), home=home, person=logs)
-    assert reader.stdout is not None
-    assert reader.stdout.readline() == "ready\n"
+def test_a_search_beside_a_sync_is_always_answered(store: Path, tmp_path: Path, logs: AgentHome) -> None:
+    stop = tmp_path / "stop"
+    reader = started("-c", SEARCH_UNTIL_TOLD, str(stop), home=store, person=logs.path)
+    assert reader.stdout.readline() == b"ready\n"
 
-    synced(home, logs)
+    synced(store, logs)
     many_logs(logs, files=20, lines=60)
-    synced(home, logs)
+    synced(store, logs)
     stop.touch()
     out, errors = reader.communicate(timeout=120)
 
@@ -135,7 +153,7 @@ def test_a_search_beside_a_sync_is_always_answered(tmp_path: Path, logs: AgentHo
     searches, found = map(int, out.split())
     assert searches > 20
     assert found > 0
-    assert damage(home) == []
+    assert damage(store) == []
 
 
 # Disks
@@ -161,7 +179,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
 
 @pytest.mark.parametrize(("kilobytes", "begun"), [(500, False), (1_400, True)])
 def test_a_full_disk_is_one_sentence_and_loses_nothing(
-    tmp_path: Path, logs: AgentHome, small_disk: Callable[[int], Path], kilobytes: int, begun: bool
+    logs: AgentHome, small_disk: Callable[[int], Path], kilobytes: int, begun: bool, undisturbed: Undisturbed
 ) -> None:
     home = small_disk(kilobytes << 10) / "origin"
 
@@ -176,10 +194,12 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
     assert done.stderr.count("\n") == 1
     assert bool(before) == begun
     assert nothing_is_lost(before, home)
-    assert_as_undisturbed(home, logs, tmp_path / "undisturbed")
+    assert_equal(home, undisturbed.of(logs))
 
 
-def test_a_limit_on_file_sizes_is_one_sentence_and_loses_nothing(tmp_path: Path, logs: AgentHome) -> None:
+def test_a_limit_on_file_sizes_is_one_sentence_and_loses_nothing(
+    tmp_path: Path, logs: AgentHome, undisturbed: Undisturbed
+) -> None:
     home = tmp_path / "origin"
 
     done = origin("sync", home=home, person=logs.path, preexec_fn=limited_to(900 << 10))
@@ -189,25 +209,24 @@ def test_a_limit_on_file_sizes_is_one_sentence_and_loses_nothing(tmp_path: Path,
     assert str(home) in done.stderr
     assert done.stderr.count("\n") == 1
     assert "did not expect" not in done.stderr
-    assert_as_undisturbed(home, logs, tmp_path / "undisturbed")
+    assert_equal(home, undisturbed.of(logs))
 
 
 def limited_to(size: int) -> Callable[[], None]:
     """For `preexec_fn`: no file may grow beyond `size` bytes."""
     import resource
 
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
 
 
-def assert_as_undisturbed(home: Path, logs: AgentHome, other: Path) -> None:
+def assert_equal(home: Path, expected: dict[str, Any]) -> None:
     """Fail where a store differs from one that was made without any trouble."""
-    synced(other, logs)
     assert damage(home) == []
-    assert contents(home) == contents(other)
+    assert contents(home) == expected
 
 
-def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path, logs: AgentHome) -> None:
-    home = tmp_path / "origin"
+def test_a_store_that_cannot_be_written_is_one_sentence(store: Path, logs: AgentHome, undisturbed: Undisturbed) -> None:
+    home = store
     synced(home, logs)
     logs.write(ONE, user(7_000, "One more", ONE))
     everything = [home, *home.rglob("*")]
@@ -224,15 +243,15 @@ def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path, logs: Ag
     assert done.stderr.count("\n") == 1
     assert "did not expect" not in done.stderr
     synced(home, logs)
-    assert_as_undisturbed(home, logs, tmp_path / "undisturbed")
+    assert_equal(home, undisturbed.of(logs))
 
 
 # A database that does not belong to its mirrors
 
 
-def test_a_database_deleted_beside_its_mirrors_stops_sync(tmp_path: Path, logs: AgentHome) -> None:
-    home = tmp_path / "origin"
-    synced(home, logs)
+def test_a_database_deleted_beside_its_mirrors_stops_sync(store: Path, logs: AgentHome) -> None:
+    home = store
+    logs.sync()
     before = files_below(home / "raw")
     delete_database(home)
 
@@ -251,12 +270,11 @@ def delete_database(home: Path) -> None:
 
 
 @pytest.fixture
-def older(tmp_path: Path, agent_home: AgentHome) -> tuple[Path, Path]:
+def older(store: Path, tmp_path: Path, agent_home: AgentHome) -> tuple[Path, Path]:
     """A store that knows one log, and a copy of its database."""
     agent_home.write(ONE, *(said(1, line, ONE) for line in range(10)))
-    home = tmp_path / "origin"
-    synced(home, agent_home)
-    return home, Path(shutil.copy(home / "origin.db", tmp_path / "older.db"))
+    synced(store, agent_home)
+    return store, Path(shutil.copy(store / "origin.db", tmp_path / "older.db"))
 
 
 def restore(home: Path, database: Path) -> None:
@@ -265,7 +283,7 @@ def restore(home: Path, database: Path) -> None:
 
 
 def test_an_older_database_that_lacks_one_batch_goes_on(
-    tmp_path: Path, agent_home: AgentHome, older: tuple[Path, Path]
+    agent_home: AgentHome, older: tuple[Path, Path], undisturbed: Undisturbed
 ) -> None:
     home, database = older
     agent_home.write(ONE, *(said(1, line, ONE) for line in range(10, 20)))
@@ -274,7 +292,7 @@ def test_an_older_database_that_lacks_one_batch_goes_on(
 
     synced(home, agent_home)
 
-    assert_as_undisturbed(home, agent_home, tmp_path / "undisturbed")
+    assert_equal(home, undisturbed.of(agent_home))
 
 
 def test_an_older_database_that_lacks_batches_stops_sync(agent_home: AgentHome, older: tuple[Path, Path]) -> None:
@@ -338,7 +356,7 @@ def test_an_older_database_loses_nothing_of_a_log_that_is_no_longer_as_it_was(
 
 @pytest.mark.parametrize("unknown", ["more than a batch", "a whole frame"])
 def test_unknown_bytes_behind_a_mirror_are_kept_and_reported(
-    tmp_path: Path, agent_home: AgentHome, older: tuple[Path, Path], unknown: str
+    agent_home: AgentHome, older: tuple[Path, Path], unknown: str, undisturbed: Undisturbed
 ) -> None:
     home, _ = older
     path = next((home / "raw").rglob(f"{ONE}.jsonl.zst"))
@@ -353,17 +371,18 @@ def test_unknown_bytes_behind_a_mirror_are_kept_and_reported(
     assert done.returncode == 0
     assert done.stderr == f"claude-code: Bytes of unknown origin behind a mirror were kept as {orphan}.\n"
     assert orphan.read_bytes() == before
-    synced(tmp_path / "undisturbed", agent_home)
-    assert contents(home) == contents(tmp_path / "undisturbed")
+    assert contents(home) == undisturbed.of(agent_home)
 
 
 # Logs that change under a sync
 
 
-def test_a_log_that_grows_while_it_is_read_is_archived_whole(tmp_path: Path, agent_home: AgentHome) -> None:
-    home = tmp_path / "origin"
+def test_a_log_that_grows_while_it_is_read_is_archived_whole(
+    store: Path, agent_home: AgentHome, undisturbed: Undisturbed
+) -> None:
+    home = store
     agent_home.write(ONE, *(said(1, line, ONE) for line in range(2_000)))
-    process = started("manage.py", "sync", "--quiet", home=home, person=agent_home)
+    process = started("manage.py", "sync", "--quiet", home=home, person=agent_home.path)
     written = 2_000
     while process.poll() is None:
         log = agent_home.write(ONE, said(1, written, ONE))
@@ -377,7 +396,7 @@ def test_a_log_that_grows_while_it_is_read_is_archived_whole(tmp_path: Path, age
     (held,) = held_bytes(home)
     assert held == log.read_bytes()
     assert len(contents(home)["events"]) == written
-    assert_as_undisturbed(home, agent_home, tmp_path / "undisturbed")
+    assert_equal(home, undisturbed.of(agent_home))
 
 
 def test_a_log_another_run_read_further_than_it_was_found_is_not_taken_for_a_shorter_one(
@@ -440,12 +459,10 @@ def test_a_log_rewritten_between_two_batches_is_archived_as_it_became(
     assert log.read_bytes() in held_bytes(store)
 
 
-def test_a_log_rewritten_in_place_while_it_is_read_is_archived_as_it_became(
-    tmp_path: Path, agent_home: AgentHome
-) -> None:
-    home = tmp_path / "origin"
+def test_a_log_rewritten_in_place_while_it_is_read_is_archived_as_it_became(store: Path, agent_home: AgentHome) -> None:
+    home = store
     log = agent_home.write(ONE, *(said(1, line, ONE) for line in range(6_000)))
-    process = started("manage.py", "sync", "--quiet", home=home, person=agent_home)
+    process = started("manage.py", "sync", "--quiet", home=home, person=agent_home.path)
     while not list((home / "raw").rglob("*.zst")):
         assert process.poll() is None, process.communicate()
         time.sleep(0.001)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, environment, origin, without_rights_over_files
+from tests.commands import ROOT, environment, origin, started, without_rights_over_files
 from tests.conftest import AgentHome, assistant, session_uuid, user
 
 ONE = session_uuid(1)
@@ -132,19 +132,14 @@ def test_two_at_once_archive_everything_once(tmp_path: Path, agent_home: AgentHo
         session = session_uuid(number)
         lines = (user(1000 * number + line, f"Question {line}", session) for line in range(50))
         agent_home.write(session, *lines)
-    command = [sys.executable, "manage.py", "sync", "--json"]
-    both = [
-        subprocess.Popen(
-            command, cwd=ROOT, env=environment(tmp_path / "origin", agent_home.path), stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
-    ]
+    home = tmp_path / "origin"
+    both = [started("manage.py", "sync", "--json", home=home, person=agent_home.path) for _ in range(2)]
 
     reports = [json.loads(process.communicate(timeout=60)[0]) for process in both]
 
     assert [process.returncode for process in both] == [0, 0]
     assert sum(report["sources"]["claude-code"]["events"] for report in reports) == 1000
-    status = json.loads(origin("status", "--json", home=tmp_path / "origin").stdout)
+    status = json.loads(origin("status", "--json", home=home).stdout)
     assert status["sources"][0]["events"] == 1000
 
 

@@ -1,8 +1,6 @@
 """A backup made in use, restored into an empty home, is the same store; a damaged one is refused whole."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from memory.errors import InvalidInput, OriginError
 from memory.forgetting import keyring
 from memory.records import digest, identity
 from memory.restore_backup import restore_backup
-from tests.commands import ROOT, environment, origin, printed_json
+from tests.commands import origin, printed_json, started
 from tests.conftest import AgentHome, session_uuid, user, using_home
 from tests.memory.test_check import filled, findings
 from tests.store_digest import contents
@@ -44,13 +42,12 @@ def test_a_backup_in_the_middle_of_a_sync_is_whole(store: Path, agent_home: Agen
     for number in range(40):
         session = session_uuid(number)
         agent_home.write(session, *(user(n, f"line {n} of {number} " * 40, session) for n in range(60)))
-    command = [sys.executable, "manage.py", "sync"]
-    running = subprocess.Popen(command, cwd=ROOT, env=environment(store, agent_home.path), stdout=subprocess.DEVNULL)
+    running = started("manage.py", "sync", "--quiet", home=store, person=agent_home.path)
     made = 0
     while running.poll() is None and made < 5:
         backup(tmp_path / f"{made}.tar.zst")
         made += 1
-    running.wait()
+    assert running.communicate() == ("", "")
     assert made > 0
     for number in range(made):
         restore_backup(tmp_path / f"{number}.tar.zst", tmp_path / f"home-{number}")

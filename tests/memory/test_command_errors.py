@@ -3,8 +3,6 @@
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from django.core.management.base import CommandError
 
 from memory.errors import InvalidInput, NotFound
 from memory.management.base import StoreCommand, exit_code, sentence
-from tests.commands import ROOT, database_error, environment, origin, without_rights_over_files
+from tests.commands import database_error, origin, started, without_rights_over_files
 from tests.conftest import AgentHome, session_uuid, user
 
 # One command that reads and the one that writes; all share what is tested here.
@@ -127,12 +125,7 @@ def test_a_reader_that_stops_reading_is_no_error(store: Path, agent_home: AgentH
     session = session_uuid(1)
     agent_home.write(session, *(user(number, "word " * 200, session) for number in range(200)))
     agent_home.sync()
-    command = [sys.executable, "manage.py", "timeline", f"claude-code:{session}"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(store, agent_home.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout
-    assert process.stderr
+    process = started("manage.py", "timeline", f"claude-code:{session}", home=store, person=agent_home.path)
 
     process.stdout.close()
     error = process.stderr.read()
@@ -144,14 +137,7 @@ def test_an_interrupt_is_one_line_and_exit_code_130(store: Path, agent_home: Age
     # The command waits for a lock that this test holds, and is interrupted there.
     with sqlite3.connect(store / "origin.db", isolation_level=None) as database:
         database.execute("BEGIN IMMEDIATE")
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "sync"],
-            cwd=ROOT,
-            env=environment(store, agent_home.path),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = started("manage.py", "sync", home=store, person=agent_home.path)
         while f"{store}/origin.db" not in open_files(process.pid):
             time.sleep(0.05)
             assert process.poll() is None

@@ -77,7 +77,7 @@ def test_a_server_syncs_before_it_is_asked_anything(tmp_path: Path) -> None:
     database = tmp_path / "origin" / "origin.db"
     deadline = time.monotonic() + DEADLINE
 
-    with Wire(environment(tmp_path / "origin", person.path)) as server:
+    with Wire(environment(tmp_path / "origin", person.path), fresh=True) as server:
         server.initialize()
         while not ended_runs(database):
             assert time.monotonic() < deadline

@@ -37,7 +37,7 @@ stdio.serve(EVERYTHING)
 def server_that(body: str, variables: dict[str, str]) -> Wire:
     """Start a server whose tools run `body`."""
     variables = variables | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "origin_site.settings"}
-    return Wire(variables, command=(sys.executable, "-c", SERVE.format(body=body)))
+    return Wire(variables, program=("-c", SERVE.format(body=body)))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def server(archived: Archived) -> Iterator[Wire]:
     """A server over the archived sessions, for tests that only ask."""
-    with Wire(environment(archived.store, archived.person)) as wire:
+    with Wire(environment(archived.store, archived.person), fresh=True) as wire:
         wire.initialize()
         yield wire
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.forked import Forked
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-MCP = (sys.executable, str(ROOT / "manage.py"), "mcp")
+MCP = (str(ROOT / "manage.py"), "mcp")
 # Generous: the suite's processes share few cores. Nothing waits so long when all is well.
 DEADLINE = 60.0
 
@@ -27,17 +29,16 @@ def environment(store: Path, person: Path, **more: str) -> dict[str, str]:
 
 
 class Wire:
-    """One server process and the pipes to it; `with` ends it. `answers` are the lines it wrote, still to be read."""
+    """One server process and the pipes to it; `with` ends it. `answers` are the lines it wrote, still to be read.
 
-    def __init__(self, variables: dict[str, str], *arguments: str, command: tuple[str, ...] = MCP) -> None:
-        self.process = subprocess.Popen(
-            [*command, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=variables,
-            cwd=variables["HOME"],
-        )
+    The process is forked where Origin is loaded already, or begins as an agent's does where it is to be `fresh`.
+    """
+
+    def __init__(
+        self, variables: dict[str, str], *arguments: str, program: tuple[str, ...] = MCP, fresh: bool = False
+    ) -> None:
+        start = begun if fresh else Forked
+        self.process = start(*program, *arguments, env=variables, cwd=Path(variables["HOME"]))
         self.lines: list[bytes] = []
         self.complaints: list[bytes] = []
         self._answers: queue.Queue[bytes] = queue.Queue()
@@ -136,6 +137,12 @@ class Wire:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+
+def begun(*arguments: str, env: dict[str, str], cwd: Path) -> subprocess.Popen[bytes]:
+    """Start a Python of its own."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd)
 
 
 def text_of(result: Message) -> str:
