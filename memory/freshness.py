@@ -12,6 +12,11 @@ def freshness() -> dict[str, str]:
     return known or {"all sources": f"nothing found, {age}"}
 
 
+def unread() -> tuple[str, ...]:
+    """Return the sources of which something found has not been read to its end."""
+    return tuple(source for source, (done, total) in runs.indexed().items() if done < total)
+
+
 def _share(done: int, total: int) -> int:
     return 100 if done >= total else done * 100 // total
 

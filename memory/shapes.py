@@ -9,8 +9,13 @@ from typing import cast
 
 import msgspec
 
+from memory import aliases
+from memory.entries.filters import Seen
+from memory.entries.reading import Citation
+from memory.entries.remember import Receipt
 from memory.errors import InvalidInput
 from memory.label import LABEL
+from memory.models import Review
 from memory.parsed import COMPACTION, State
 from memory.provenance import EventDetail, Place
 from memory.search import Hit
@@ -23,6 +28,7 @@ from memory.times import local
 Json = dict[str, object]
 
 MIN_TOKENS = 200
+LOST = "lost to a concurrent correction"
 # What an answer holds beside its items: brackets, footer, cursor.
 _FOOTER_TOKENS = 40
 _SHORTENED = 80
@@ -63,7 +69,7 @@ def hit(found: Hit, zone: tzinfo) -> Json:
         "id": found.event_id,
         "at": local(found.at, zone),
         "source": found.source,
-        "project": found.project,
+        "project": aliases.shown(found.project),
         "role": found.role,
         "origin": origin_of(found.kind, found.role, sub_agent=found.sub_agent),
         "session": found.session,
@@ -80,7 +86,7 @@ def session(line: SessionLine, zone: tzinfo) -> Json:
         "id": line.session_id,
         "title": mask(line.title),
         "source": line.source,
-        "project": line.project,
+        "project": aliases.shown(line.project),
         "branch": line.branch,
         "from": local(line.first_at, zone),
         "to": local(line.last_at, zone),
@@ -117,7 +123,7 @@ def event(detail: EventDetail, zone: tzinfo) -> Json:
         "role": detail.role,
         "origin": origin_of(detail.kind, detail.role, sub_agent=detail.sub_agent),
         "source": detail.source,
-        "project": detail.project,
+        "project": aliases.shown(detail.project),
         "session": detail.session,
         "title": mask(detail.title),
         "cwd": detail.cwd,
@@ -139,6 +145,69 @@ def lean(shape: Json, max_tokens: int) -> Json:
             break
         shape.pop(name, None)
     return shape
+
+
+def entry(view: Seen, zone: tzinfo) -> Json:
+    """Return an entry in the state it is seen in; what is as usual is left out."""
+    held = view.entry
+    shape: Json = {
+        "id": held.entry_id,
+        "kind": held.kind,
+        "text": mask(held.text),
+        "project": aliases.shown(held.project),
+        "author": held.author,
+        "recorded": local(held.recorded_at, zone),
+        "confidence": held.confidence,
+        "valid_from": local(held.valid_from, zone) if held.valid_from else "",
+        "valid_to": local(view.ends_at, zone) if view.ends_at else "",
+        "status": view.status if view.status != "active" else "",
+        "trust": view.trust if view.trust != "accepted" else "",
+        "note": LOST if view.lost else "",
+        "imported": held.imported,
+    }
+    return {name: value for name, value in shape.items() if value not in ("", False)}
+
+
+def entry_line(view: Seen, zone: tzinfo, limit: int) -> Json:
+    """Return an entry among other things, its text cut to `limit` characters and on one line."""
+    held = view.entry
+    return {
+        "id": held.entry_id,
+        "at": local(held.recorded_at, zone),
+        "kind": held.kind,
+        "text": one_line(mask(held.text), limit),
+    }
+
+
+def version(view: Seen, zone: tzinfo) -> Json:
+    """Return one version among those of an entry."""
+    shape = entry_line(view, zone, _SHORTENED) | {"status": view.status, "trust": view.trust}
+    return shape | ({"note": LOST} if view.lost else {})
+
+
+def citation(cited: Citation) -> Json:
+    """Return a source of an entry, and what is wrong with it where something is."""
+    shape: Json = {"event": cited.event_id, "quote": cited.quote, "state": "" if cited.state == "ok" else cited.state}
+    return {name: value for name, value in shape.items() if value}
+
+
+def review(found: Review, zone: tzinfo) -> Json:
+    """Return the owner's decision about a version."""
+    shape: Json = {"at": local(found.record.created_at, zone), "verdict": found.verdict, "reason": mask(found.reason)}
+    return {name: value for name, value in shape.items() if value}
+
+
+def receipt(found: Receipt) -> Json:
+    """Return what a write did."""
+    shape: Json = {
+        "outcome": found.outcome,
+        "id": found.entry_id,
+        "trust": found.trust,
+        "project": found.project,
+        "near_duplicates": list(found.near),
+        "corrected": list(found.corrected),
+    }
+    return {name: value for name, value in shape.items() if value}
 
 
 def place(found: Place, text: str | None) -> Json:

@@ -11,6 +11,8 @@ from anyio.abc import Process, TaskGroup
 
 # How long a reader waits for a sync that runs: by then the newest session is there, and the rest is said to be missing.
 WAIT_SECONDS = 2.0
+# How long a write waits until what was just said is read: it may be what the write cites.
+WRITE_SECONDS = 5.0
 # How long after a sync ended the next may begin.
 PAUSE_SECONDS = 10.0
 
@@ -26,6 +28,7 @@ class BackgroundSync:
         self._tasks = tasks
         self._process: Process | None = None
         self._ended = anyio.Event()
+        self._reading = anyio.Lock()
         self._running = False
         self._started_at = 0.0
         self._next_at = 0.0
@@ -44,6 +47,22 @@ class BackgroundSync:
         if self._running:
             with anyio.move_on_after(self._started_at + WAIT_SECONDS - time.monotonic()):
                 await self._ended.wait()
+
+    async def read_now(self) -> bool:
+        """Read what was just said, whatever ran when; False where that took longer than a write waits.
+
+        A sync reads the files that are being written first, so that one beside a long one has them at once.
+        """
+        with anyio.move_on_after(WRITE_SECONDS) as waiting:
+            async with self._reading:
+                await self._read()
+        return not waiting.cancelled_caught
+
+    async def _read(self) -> None:
+        async with await anyio.open_process(
+            COMMAND, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=None, env=_environment()
+        ) as process:
+            await process.wait()
 
     def stop(self) -> None:
         """End the running sync at once; what it had not committed is read again by the next one."""

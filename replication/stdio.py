@@ -25,6 +25,8 @@ from replication.mcp_server import Context, build_server, listed
 # What a client asks first goes before everything the server does of its own accord. Long enough for a busy machine;
 # a client that lists or calls tools sooner does not wait for it.
 HEAD_START_SECONDS = 0.5
+# The tools that may cite what was said a moment ago.
+WRITES = frozenset({"remember", "correct", "forget"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,9 +89,13 @@ async def _serve(scope: Scope, zone: tzinfo) -> None:
         sync = BackgroundSync(tasks)
         _end_on_signals(sync)
 
-        async def run(name: str, arguments: dict[str, Any], _: Context) -> str:
-            await sync.caught_up()
-            return await sync_to_async(answer)(name, arguments, scope, zone)
+        async def run(name: str, arguments: dict[str, Any], context: Context) -> str:
+            is_read = True
+            if name in WRITES:
+                is_read = await sync.read_now()
+            else:
+                await sync.caught_up()
+            return await sync_to_async(answer)(name, arguments, scope, zone, client_of(context), is_read=is_read)
 
         server = build_server(run)
         # What a tool prints is not protocol. stdio_server moves descriptor 1 away, but not what Python holds back.
@@ -113,17 +119,32 @@ async def _prepare(sync: BackgroundSync) -> None:
     sync.start()
 
 
-def answer(name: str, arguments: dict[str, Any], scope: Scope, zone: tzinfo) -> str:
-    """Answer one call from this machine's store, on the one thread that has the connection."""
+def client_of(context: Context) -> str:
+    """Return what the client calls itself, in either era of the protocol."""
+    params = context.session.client_params
+    return params.client_info.name if params else ""
+
+
+def answer(
+    name: str, arguments: dict[str, Any], scope: Scope, zone: tzinfo, client: str = "", *, is_read: bool = True
+) -> str:
+    """Answer one call from this machine's store, on the one thread that has the connection.
+
+    `is_read` says that everything said until now was read before.
+    """
     from django.db import close_old_connections
 
+    from memory.actor import Actor, agent_name
+    from memory.freshness import unread
+    from memory.records.identity import device_name
     from memory.store import open_store
     from memory.tools import call
 
     try:
         # Each time: another process may have updated the store, or repaired it.
         open_store()
-        return call(name, arguments, scope, zone)
+        actor = Actor("agent", agent_name(client), "mcp", device_name())
+        return call(name, arguments, scope, zone, actor, () if is_read else unread() or ("all sources",))
     except Exception:
         # What failed may be the connection: the next call gets another.
         close_old_connections()

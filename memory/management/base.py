@@ -18,8 +18,10 @@ from memory.failures import explain
 from memory.filters import Filters
 from memory.management.printing import Paper, json_text, printable
 from memory.records import identity
+from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import now, parse_bound, process_zone
+from memory.tools.tool import Caller
 
 FAILED, USAGE, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
 # Commands have no token budget: a person's answer ends where --limit says.
@@ -148,6 +150,11 @@ def exit_code(error: Exception) -> int:
 def owner() -> Actor:
     """Return who writes by a command: whoever runs it on this machine is the owner."""
     return Actor(kind="owner", name="user", channel="cli", device=identity.device_name())
+
+
+def caller() -> Caller:
+    """Return who asks by a command: the owner, who sees everything."""
+    return Caller(EVERYTHING, process_zone(), owner())
 
 
 def add_filters(parser: CommandParser) -> None:

@@ -30,6 +30,24 @@ def print_session(session: Json, paper: Paper) -> None:
     paper.line(session["id"], "cyan", indent=2)
 
 
+def print_entries(entries: list[Json], paper: Paper) -> None:
+    """Print what was remembered, each statement with its state where that is not the usual one."""
+    for entry in entries:
+        state = ", ".join(str(entry[name]) for name in ("status", "trust", "note") if name in entry)
+        parts = (moment(entry.get("recorded", entry.get("at", ""))), entry["kind"], entry.get("project", ""), state)
+        paper.line("  ".join(str(part) for part in parts if part), "bold")
+        paper.line(entry["text"], indent=2)
+        if "valid_from" in entry or "valid_to" in entry:
+            paper.line(f"holds {_range(entry)}", "dim", indent=2)
+        paper.line(entry["id"], "cyan", indent=2)
+        paper.line()
+
+
+def _range(entry: Json) -> str:
+    parts = (("from", "valid_from"), ("until", "valid_to"))
+    return " ".join(f"{word} {moment(entry[name])}" for word, name in parts if name in entry)
+
+
 def print_events(events: list[Json], paper: Paper) -> None:
     """Print a session's events in order."""
     for event in events:

@@ -21,6 +21,7 @@ from memory.actor import Actor, agent_name
 from memory.times import zone_named
 from replication.hub import client
 from replication.mcp_server import Context, build_server
+from replication.stdio import client_of
 
 _CALLER = "origin.caller"
 for _name in ("mcp.server.streamable_http_manager", "mcp.server.streamable_http"):
@@ -95,13 +96,12 @@ def _call(name: str, arguments: dict[str, Any], context: Context) -> str:
     principal, request = context.request.scope[_CALLER]
     principal.require("read")
     zone = zone_named(request.headers.get("X-Origin-Timezone", ""))
-    return call(name, arguments, principal.scope, zone)
+    return call(name, arguments, principal.scope, zone, _actor(principal, request, context))
 
 
 def _actor(principal: Principal, request: HttpRequest, context: Context) -> Actor:
     """Name the agent: by what it says of itself in the call, else in a header, else by its token (spec 5, author)."""
-    params = context.session.client_params
-    said = params.client_info.name if params else request.headers.get("X-Origin-Client", "")
+    said = client_of(context) or request.headers.get("X-Origin-Client", "")
     name = said or client.program(request).partition("/")[0] or principal.name
     return Actor("agent", agent_name(name), "mcp", principal.name, client.address(request), client.program(request))
 

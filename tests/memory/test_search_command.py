@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from memory import tools
 from memory.label import LABEL
-from memory.scope import EVERYTHING
-from memory.times import process_zone
+from memory.management.base import caller
+from memory.tools.searching import SearchArguments, run_search
 from tests.commands import origin, printed, printed_json
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, tool_result, user
 from tests.memory.secret_samples import checked
@@ -41,9 +40,9 @@ def test_several_words_are_one_query(held: Path) -> None:
 
 
 def test_json_is_what_the_tool_answers(held: Path) -> None:
-    arguments = tools.SearchArguments(query="queue", within="events", max_tokens=20_000)
+    arguments = SearchArguments(query="queue", max_tokens=20_000)
 
-    assert printed_json("search", "queue") == tools.run_search(arguments, EVERYTHING, process_zone())
+    assert printed_json("search", "queue") == run_search(arguments, caller())
 
 
 def test_a_page_says_where_when_and_who_with_the_id_and_the_label(held: Path) -> None:

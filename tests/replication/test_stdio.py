@@ -20,14 +20,14 @@ from replication.management.commands.mcp import Command
 from tests.replication.conftest import Archived
 from tests.replication.wire import ROOT, Wire, environment, text_of
 
-TOOLS = ["search", "timeline", "get", "sources"]
+TOOLS = ["search", "timeline", "get", "sources", "remember", "correct"]
 # What a test server does instead of answering from the store; `serve` then serves as ever, without a sync.
 SERVE = """
 import os, subprocess, sys, time
 from memory.scope import EVERYTHING
 from replication import stdio
 stdio.BackgroundSync.start = lambda self: None
-def answer(name, arguments, scope, zone):
+def answer(name, arguments, scope, zone, *_, **__):
     {body}
 stdio.answer = answer
 stdio.serve(EVERYTHING)

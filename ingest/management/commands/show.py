@@ -1,32 +1,46 @@
-"""`show`: one event whole, or a session with the command that resumes it."""
+"""`show`: one entry or event whole, or a session with the command that resumes it."""
 
 from typing import cast
 
 from django.core.management.base import CommandParser
 
 from ingest.resume import resume_command
-from memory import timeline, tools
-from memory.management.base import UNBOUNDED, StoreCommand, command_line
-from memory.management.printing import Paper
+from memory import timeline
+from memory.management.base import UNBOUNDED, StoreCommand, caller, command_line
+from memory.management.printing import Paper, moment
 from memory.management.reading import print_events, print_footer, print_label, print_session
 from memory.scope import EVERYTHING
 from memory.shapes import Json
-from memory.times import process_zone
+from memory.tools.reading import IdArguments, run_get
 
 # Of an event's shape, what is printed above its text.
+_ENTRY_HEAD = (
+    "kind",
+    "status",
+    "trust",
+    "note",
+    "project",
+    "author",
+    "recorded",
+    "confidence",
+    "valid_from",
+    "valid_to",
+)
 _HEAD = ("at", "origin", "kind", "tool", "title", "session", "source", "project", "cwd", "branch", "model", "files")
 
 
 class Command(StoreCommand):
-    help = "Show one event whole, or a session in outline with the command that resumes it."
+    help = "Show one entry or event whole, or a session in outline with the command that resumes it."
     example = "claude-code:11111111-0000-4000-8000-000000000001"
 
     def declare(self, parser: CommandParser) -> None:
-        parser.add_argument("id", metavar="ID", help="the id of an event or a session, as search and timeline print it")
+        parser.add_argument(
+            "id", metavar="ID", help="the id of an entry, an event or a session, as search and timeline print it"
+        )
 
     def run(self, *, id: str, as_json: bool) -> None:
-        arguments = tools.IdArguments(id=id, max_tokens=UNBOUNDED)
-        answer = tools.run_get(arguments, EVERYTHING, process_zone())
+        arguments = IdArguments(id=id, max_tokens=UNBOUNDED)
+        answer = run_get(arguments, caller())
         if "session" in answer:
             answer = _with_resume(answer)
         if as_json:
@@ -46,6 +60,8 @@ def _print(answer: Json, paper: Paper) -> None:
     print_label(paper)
     if "event" in answer:
         _print_event(cast(Json, answer["event"]), paper)
+    elif "entry" in answer:
+        _print_entry(answer, paper)
     else:
         _print_outline(answer, paper)
     print_footer(cast(Json, answer["footer"]), paper)
@@ -56,6 +72,23 @@ def _print_event(event: Json, paper: Paper) -> None:
     paper.line()
     paper.raw(str(event.get("text", "")))
     paper.line()
+
+
+def _print_entry(answer: Json, paper: Paper) -> None:
+    entry = cast(Json, answer["entry"])
+    paper.table(("", ""), [(name, _cell(entry[name])) for name in _ENTRY_HEAD if name in entry])
+    paper.line()
+    paper.raw(str(entry.get("text", "")))
+    paper.line()
+    for source in cast(list[Json], answer.get("sources", [])):
+        state = f" ({source['state']})" if "state" in source else ""
+        paper.line(f"source {source['event']}{state}", "cyan")
+        paper.line(source.get("quote", ""), indent=2)
+    for version in cast(list[Json], answer.get("versions", [])):
+        paper.line(f"version {version['id']}: {version['status']}, {version['trust']}", "dim")
+        paper.line(version["text"], indent=2)
+    for review in cast(list[Json], answer.get("reviews", [])):
+        paper.line(f"{moment(review['at'])} {review['verdict']} {review.get('reason', '')}", "dim")
 
 
 def _cell(value: object) -> str:

@@ -5,13 +5,11 @@ from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
-from memory import tools
-from memory.management.base import UNBOUNDED, StoreCommand, add_filters, positive
+from memory.management.base import UNBOUNDED, StoreCommand, add_filters, caller, positive
 from memory.management.printing import Paper, counted, moment
-from memory.management.reading import print_footer, print_label
-from memory.scope import EVERYTHING
+from memory.management.reading import print_entries, print_footer, print_label
 from memory.shapes import Json
-from memory.times import process_zone
+from memory.tools.searching import SearchArguments, run_search
 
 
 class Command(StoreCommand):
@@ -28,14 +26,13 @@ class Command(StoreCommand):
         parser.add_argument("--limit", type=positive, default=10, metavar="N", help="most hits, 1 to 50 (10)")
 
     def run(self, *, query: Sequence[str], recent: bool, as_json: bool, **filters: Any) -> None:
-        arguments = tools.SearchArguments(
+        arguments = SearchArguments(
             query=" ".join(query),
-            within="events",
             sort="recent" if recent else "relevance",
             max_tokens=UNBOUNDED,
             **filters,
         )
-        answer = tools.run_search(arguments, EVERYTHING, process_zone())
+        answer = run_search(arguments, caller())
         if as_json:
             self.print_json(answer)
         else:
@@ -44,6 +41,7 @@ class Command(StoreCommand):
 
 def _print(answer: Json, paper: Paper) -> None:
     print_label(paper)
+    print_entries(cast(list[Json], answer["entries"]), paper)
     for hit in cast(list[Json], answer["hits"]):
         parts = (moment(hit["at"]), hit["origin"], hit["project"], hit["source"], hit.get("tool", ""))
         paper.line("  ".join(str(part) for part in parts if part), "bold")

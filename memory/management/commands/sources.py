@@ -4,13 +4,11 @@ from typing import cast
 
 from django.core.management.base import CommandParser
 
-from memory import tools
-from memory.management.base import UNBOUNDED, StoreCommand
+from memory.management.base import UNBOUNDED, StoreCommand, caller
 from memory.management.printing import Paper
 from memory.management.reading import print_label
-from memory.scope import EVERYTHING
 from memory.shapes import Json
-from memory.times import process_zone
+from memory.tools.reading import IdArguments, run_sources
 
 
 class Command(StoreCommand):
@@ -21,8 +19,8 @@ class Command(StoreCommand):
         parser.add_argument("id", metavar="ID", help="an event's id, as search and timeline print it")
 
     def run(self, *, id: str, as_json: bool) -> None:
-        arguments = tools.IdArguments(id=id, max_tokens=UNBOUNDED)
-        answer = tools.run_sources(arguments, EVERYTHING, process_zone())
+        arguments = IdArguments(id=id, max_tokens=UNBOUNDED)
+        answer = run_sources(arguments, caller())
         if as_json:
             self.print_json(answer)
         else:
