@@ -1,13 +1,16 @@
 """The questions that search puts to the indexes, each within the caller's reach: filters, scope and what is visible."""
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import msgspec
 
 from memory import sql
 from memory.filters import Filters
-from memory.query import Unit, any_of
-from memory.ranking import COPY, Facts
+from memory.query import Unit, any_of, sparse
+from memory.ranking import COPY, Facts, bm25, idf
 from memory.scope import Scope
 from memory.sql import Result, Value
 
@@ -15,21 +18,30 @@ from memory.sql import Result, Value
 RANKED = 20_000
 # Of those, so many of the best are looked at more closely.
 POOL = 1_000
+# Tool events that only speak for their sessions: so many of the newest are ranked, and of those so many are looked at.
+TOOL_RANKED = 2_000
+TOOL_POOL = 200
 # Counting within filters costs a look at each row; beyond so many, how common a word is matters no more.
 COUNTED = 3_000
 # A time window with more events than this is no help to an index.
 WINDOW = 100_000
 SCANNED = 10_000
+SCAN_STEP = 1_000
 SCAN_FOUND = 100
+LAST_KEY = (1 << 63) - 1
 READ = 8_000
+# So many texts are read to see whether they hold a substring, where that is cheaper than to ask for it.
+VERIFIED = 1_000
 
 JOINED = "JOIN visible_event e ON e.id = f.rowid JOIN visible_session s ON s.id = e.session_id"
+MATCHING = "FROM {index} f {joined} WHERE {index} MATCH ? {others} AND {condition} ORDER BY f.rowid DESC LIMIT {ranked}"
 # The inner query takes the newest matches by key, which follows time; the outer one orders them.
-BEST = """
-    SELECT id, score, count(*) OVER () FROM (
-        SELECT f.rowid AS id, -bm25({index}) AS score FROM {index} f {joined}
-        WHERE {index} MATCH ? {others} AND {condition} ORDER BY f.rowid DESC LIMIT {ranked})
-    ORDER BY {order} LIMIT {pool}"""
+BEST = f"""
+    SELECT id, score FROM (SELECT f.rowid AS id, -bm25({{index}}) AS score {MATCHING})
+    ORDER BY {{order}} LIMIT {{pool}}"""
+# Cheaper than a window over the ranked: a match that is not ranked costs a quarter.
+MATCHES = f"SELECT count(*) FROM (SELECT 1 {MATCHING})"
+KEYS = f"SELECT f.rowid {MATCHING}"
 ALSO = "AND f.rowid {test} (SELECT rowid FROM {index} WHERE {index} MATCH ?)"
 COUNT = """
     SELECT count(*) FROM (
@@ -38,11 +50,12 @@ TITLES = """
     SELECT s.id, -bm25({index}), s.title FROM {index} f JOIN visible_session s ON s.id = f.rowid
     WHERE {index} MATCH ? AND {condition} ORDER BY 2 DESC LIMIT 200"""
 FACTS = """
-    SELECT e.id, e.at, e.event_id, e.kind, e.session_id, e.ordinal, e.sub_agent OR s.parent <> '',
-        CASE WHEN e.kind = 'message' AND length(trim(e.text, ' .,;:!?"''()[]' || char(9, 10, 13, 123, 125))) >= {copy}
-            THEN e.role || hex(e.digest) ELSE '' END,
-        substr(e.text, 1, {read})
-    FROM visible_event e JOIN visible_session s ON s.id = e.session_id WHERE e.id IN ({{marks}})"""
+    SELECT e.id, e.at, e.event_id, e.kind, e.session_id, e.sub_agent OR s.parent <> '', e.role, e.digest
+    FROM json_each(?) k JOIN visible_event e ON e.id = k.value JOIN visible_session s ON s.id = e.session_id"""
+SHORT = f"""
+    SELECT e.id FROM json_each(?) k JOIN visible_event e ON e.id = k.value
+    WHERE length(trim(e.text, ' .,;:!?"''()[]' || char(9, 10, 13, 123, 125))) < {COPY}"""
+TEXTS = f"SELECT e.id, substr(e.text, 1, {READ}) FROM json_each(?) k JOIN visible_event e ON e.id = k.value"
 # Without words, and with an id: events in their own order.
 NEWEST = """
     SELECT e.id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
@@ -57,19 +70,24 @@ FIRST = """
     SELECT e.id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
     WHERE e.session_id = ? AND e.kind = 'message' AND {condition}
     ORDER BY e.at, e.ordinal, e.event_id LIMIT 1"""
+# The messages before and after each of many, in one query; a list in one column, the nearest first.
 BESIDE = """
-    SELECT e.id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
-    WHERE e.session_id = ? AND (e.at, e.ordinal) {side} (?, ?) AND e.kind = 'message' AND {condition}
-    ORDER BY e.at {way}, e.ordinal {way} LIMIT {distance}"""
+    SELECT json_group_array(id) FROM (
+        SELECT e.id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
+        WHERE e.session_id = o.session_id AND (e.at, e.ordinal) {side} (o.at, o.ordinal)
+            AND e.kind = 'message' AND {condition}
+        ORDER BY e.at {way}, e.ordinal {way} LIMIT {distance})"""
+NEIGHBOURS = "SELECT o.id, ({before}), ({after}) FROM json_each(?) k JOIN visible_event o ON o.id = k.value"
 KEYS_OF_WINDOW = """
     SELECT min(id), max(id), count(*) FROM (SELECT id FROM event WHERE at >= ? AND at < ? LIMIT {window})"""
 # The tables hold no in-word substrings of tool text and no words of one or two letters inside others.
 SCAN = """
-    SELECT id FROM (
-        SELECT e.id, e.text FROM visible_event e JOIN visible_session s ON s.id = e.session_id
-        WHERE e.kind IN ({kinds}) AND {condition} ORDER BY e.id DESC LIMIT {scanned})
-    WHERE {tests} ORDER BY id DESC LIMIT {found}"""
+    SELECT e.id, e.text FROM visible_event e JOIN visible_session s ON s.id = e.session_id
+    WHERE e.kind IN ({kinds}) AND {condition} AND e.id < ? ORDER BY e.id DESC LIMIT {step}"""
 MESSAGES = "SELECT coalesce(sum(s.messages), 0) FROM visible_session s WHERE {condition}"
+SAID = """
+    SELECT e.id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
+    WHERE e.digest = ? AND e.kind = 'message' AND {condition} ORDER BY e.id DESC LIMIT {pool}"""
 COPIES = """
     SELECT count(*) FROM visible_event o JOIN visible_event e ON e.digest = o.digest AND e.role = o.role
     JOIN visible_session s ON s.id = e.session_id
@@ -80,13 +98,15 @@ COPIES = """
 class Leg:
     """One way to find terms: an expression for the index that ranks, others that must match too, others that may not.
 
-    `cjk` expressions go to an index of their own; so `also` and `never` are pairs of index and expression.
+    `cjk` expressions go to an index of their own; so `also` and `never` are pairs of index and expression. `inside` are
+    the substrings that `match` asks a trigram index for: one of each group.
     """
 
     index: str
     match: str
     also: tuple[tuple[str, str], ...] = ()
     never: tuple[tuple[str, str], ...] = ()
+    inside: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,32 +141,51 @@ class Reach:
         """Run a query within the condition, whose values come last."""
         return sql.rows(query.format(condition=self.condition, **parts), [*values, *self.values])
 
-    def best(self, leg: Leg, *, newest: bool = False, pool: int = POOL) -> dict[int, float]:
-        """Return the best matches of a leg, or the newest, with their BM25 as a positive number."""
+    def best(self, leg: Leg, *, newest: bool = False, pool: int = POOL, ranked: int = RANKED) -> dict[int, float]:
+        """Return the best matches of a leg among its newest, or the newest, with their BM25 as a positive number."""
         started = time.perf_counter()
+        found = self._read(leg) if leg.inside else None
+        if found is None:
+            found = self._ranked(leg, newest=newest, pool=pool, ranked=ranked)
+        self._note(leg.index, leg.match, len(found), started)
+        return found
+
+    def _ranked(self, leg: Leg, *, newest: bool, pool: int, ranked: int) -> dict[int, float]:
+        order = "id DESC" if newest else "score DESC, id DESC"
+        found = self._matching(BEST, leg, order=order, ranked=pool if newest else ranked, pool=pool)
+        if len(found) == pool and ranked == RANKED:
+            count = int(self._matching(MATCHES, leg, ranked=RANKED)[0][0])
+            self.capped |= count >= RANKED
+            self.matches = max(self.matches, count)
+        return {int(key): float(score) for key, score in found}
+
+    def _matching(self, query: str, leg: Leg, **parts: object) -> list[Result]:
         others = [ALSO.format(index=index, test="IN") for index, _ in leg.also]
         others += [ALSO.format(index=index, test="NOT IN") for index, _ in leg.never]
         if self.keys:
             others.append(f"AND f.rowid BETWEEN {self.keys[0]} AND {self.keys[1]}")
-        found = self.rows(
-            BEST,
-            [leg.match, *(match for _, match in (*leg.also, *leg.never))],
-            index=leg.index,
-            joined="" if self.is_everything else JOINED,
-            others=" ".join(others),
-            order="id DESC" if newest else "score DESC, id DESC",
-            ranked=RANKED,
-            pool=pool,
-        )
-        count = int(found[0][2]) if found else 0
-        self._note(leg.index, leg.match, count, started)
-        self.capped |= count >= RANKED
-        self.matches = max(self.matches, count)
-        return {int(key): float(score) for key, score, _ in found}
+        matches = [leg.match, *(match for _, match in (*leg.also, *leg.never))]
+        joined = "" if self.is_everything else JOINED
+        return self.rows(query, matches, index=leg.index, joined=joined, others=" ".join(others), **parts)
 
-    def count(self, index: str, match: str) -> int:
-        """Return how many events in reach match, exactly where nothing narrows it."""
-        joined, counted = ("", -1) if self.is_everything else (JOINED, COUNTED)
+    def _read(self, leg: Leg) -> dict[int, float] | None:
+        """Return what holds the substrings of a leg by reading what holds a third of their trigrams; None for too much.
+
+        A phrase of many trigrams makes the index walk the places of each, twice: for the phrase and for its BM25.
+        """
+        few = self._matching(KEYS, replace(leg, match=sparse(leg.inside)), ranked=VERIFIED + 1)
+        if len(few) > VERIFIED:
+            return None
+        groups = [[form.lower() for form in group] for group in leg.inside]
+        held = texts([int(key) for (key,) in few])
+        counted = {key: [sum(map(text.lower().count, group)) for group in groups] for key, text in held.items()}
+        holding = {key: counts for key, counts in counted.items() if all(counts)}
+        rarity = idf(len(holding), self.messages)
+        return {key: bm25(counts, len(held[key]), rarity) for key, counts in holding.items()}
+
+    def count(self, index: str, match: str, most: int = -1) -> int:
+        """Return how many events in reach match, exactly where nothing narrows it; -1 is no bound."""
+        joined, counted = ("", most) if self.is_everything else (JOINED, most if most >= 0 else COUNTED)
         return int(self.rows(COUNT, [match], index=index, joined=joined, counted=counted)[0][0])
 
     def titles(self, index: str, match: str) -> list[tuple[int, float, str]]:
@@ -157,8 +196,9 @@ class Reach:
         self._note(index, match, len(found), started)
         return [(int(key), float(score), str(title)) for key, score, title in found]
 
+    @cached_property
     def messages(self) -> int:
-        """Return how many messages the sessions in reach have."""
+        """How many messages the sessions in reach have."""
         return int(sql.rows(MESSAGES.format(condition=self.session_condition), self.session_values)[0][0])
 
     def newest(self, *, tools: bool) -> list[int]:
@@ -176,27 +216,47 @@ class Reach:
         found = self.rows(FIRST, [session])
         return int(found[0][0]) if found else None
 
-    def beside(self, fact: Facts, distance: int) -> list[list[int]]:
-        """Return the messages one, two, … away from one in its session."""
-        place = (fact.session, fact.at, fact.ordinal)
-        before = self.rows(BESIDE, place, side="<", way="DESC", distance=distance)
-        after = self.rows(BESIDE, place, side=">", way="ASC", distance=distance)
-        return [[int(side[at][0]) for side in (before, after) if len(side) > at] for at in range(distance)]
+    def said(self, digest: bytes) -> list[int]:
+        """Return the newest messages whose text says just what this is the digest of."""
+        return [
+            int(key) for (key,) in sql.rows(SAID.format(condition=self.condition, pool=POOL), [digest, *self.values])
+        ]
+
+    def beside(self, keys: Collection[int], distance: int) -> dict[int, list[list[int]]]:
+        """Return the messages one, two, … away from each of some in its session."""
+        before = BESIDE.format(condition=self.condition, side="<", way="DESC", distance=distance)
+        after = BESIDE.format(condition=self.condition, side=">", way="ASC", distance=distance)
+        query = NEIGHBOURS.format(before=before, after=after)
+        found = sql.rows(query, [*self.values, *self.values, _listed(keys)])
+        sides = {int(key): [msgspec.json.decode(side) for side in both] for key, *both in found}
+        return {
+            key: [[int(side[at]) for side in both if len(side) > at] for at in range(distance)]
+            for key, both in sides.items()
+        }
 
     def scan(self, kinds: Sequence[str], parts: Sequence[str]) -> list[int]:
         """Return the newest events whose text holds one of some substrings, of a bounded number that are read."""
         started = time.perf_counter()
-        tests = " OR ".join(["text LIKE ? ESCAPE '!'"] * len(parts))
-        query = SCAN.format(
-            condition=self.condition,
-            kinds=",".join(f"'{kind}'" for kind in kinds),
-            tests=tests,
-            scanned=SCANNED,
-            found=SCAN_FOUND,
-        )
-        found = sql.rows(query, [*self.values, *(f"%{_escaped(part)}%" for part in parts)])
+        wanted = [part.lower() for part in parts]
+        found: list[int] = []
+        for key, text in self._newest_texts(kinds):
+            lower = text.lower()
+            if any(part in lower for part in wanted):
+                found.append(key)
+                if len(found) == SCAN_FOUND:
+                    break
         self._note("scan", any_of([*parts]), len(found), started)
-        return [int(key) for (key,) in found]
+        return found
+
+    def _newest_texts(self, kinds: Sequence[str]) -> Iterator[tuple[int, str]]:
+        query = SCAN.format(condition=self.condition, kinds=",".join(f"'{kind}'" for kind in kinds), step=SCAN_STEP)
+        below = LAST_KEY
+        for _ in range(SCANNED // SCAN_STEP):
+            found = sql.rows(query, [*self.values, below])
+            yield from ((int(key), str(text)) for key, text in found)
+            if len(found) < SCAN_STEP:
+                return
+            below = int(found[-1][0])
 
     def copies(self, key: int) -> int:
         """Return in how many other events the same was said, to the letter."""
@@ -206,8 +266,9 @@ class Reach:
         self.asked.append(Asked(index, match, found, round((time.perf_counter() - started) * 1000, 1)))
 
 
-def _escaped(text: str) -> str:
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+def _listed(keys: Iterable[int]) -> str:
+    """Return keys as one value that `json_each` unfolds, so that the statement is the same whatever their number."""
+    return msgspec.json.encode(list(keys)).decode()
 
 
 def reach(scope: Scope, *filters: Filters) -> Reach:
@@ -237,15 +298,18 @@ def _keys(filters: Iterable[Filters]) -> tuple[int, int] | None:
 
 def facts(keys: Collection[int]) -> dict[int, Facts]:
     """Return what ranking needs to know of events, those that are visible."""
-    found = sql.rows_in(FACTS.format(copy=COPY, read=READ), list(keys))
-    return {int(row[0]): _fact(row) for row in found}
+    found = sql.rows(FACTS, [_listed(keys)]) if keys else []
+    return {row[0]: Facts(*row) for row in found}
 
 
-def _fact(row: Result) -> Facts:
-    key, at, event_id, kind, session, ordinal, sub_agent, copy, text = row
-    return Facts(
-        int(key), str(at), str(event_id), str(kind), int(session), int(ordinal), bool(sub_agent), str(copy), str(text)
-    )
+def short(keys: Collection[int]) -> set[int]:
+    """Return which events say too little to be copies of one another."""
+    return {int(key) for (key,) in sql.rows(SHORT, [_listed(keys)])} if keys else set()
+
+
+def texts(keys: Collection[int]) -> dict[int, str]:
+    """Return what events say, the beginning of what is long."""
+    return dict(sql.rows(TEXTS, [_listed(keys)])) if keys else {}
 
 
 def merged(*found: Mapping[int, float]) -> dict[int, float]:

@@ -1,6 +1,7 @@
 """A query as it was typed, taken apart: words, phrases, filters, and the forms in which the indexes may hold each."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -37,6 +38,19 @@ def any_of(expressions: list[str]) -> str:
     return distinct[0] if len(distinct) == 1 else f"({' OR '.join(distinct)})" if distinct else ""
 
 
+def sparse(groups: Iterable[Iterable[str]]) -> str:
+    """Return an expression for a trigram index that holds wherever one substring of each group stands, and elsewhere.
+
+    Every third trigram and the last: a third of the places to look at, and no order among them.
+    """
+    return " AND ".join(any_of([f"({' AND '.join(_third_trigrams(form))})" for form in group]) for group in groups)
+
+
+def _third_trigrams(form: str) -> list[str]:
+    places = [*range(0, len(form) - TRIGRAM, TRIGRAM), len(form) - TRIGRAM]
+    return [quoted(form[at : at + TRIGRAM]) for at in places]
+
+
 @dataclass(frozen=True)
 class Term:
     """One word or phrase of a query, as it was typed."""
@@ -67,9 +81,14 @@ class Term:
         """True for a word that only makes a sentence."""
         return not self.phrase and self.text.strip(_EDGES).replace("’", "'").lower() in ENGLISH
 
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The forms that are long enough for a trigram index."""
+        return tuple(form for form in self.forms if len(form) >= TRIGRAM)
+
     def in_trigrams(self) -> str:
-        """Return the expression for a trigram index."""
-        return any_of([quoted(form) for form in self.forms if len(form) >= TRIGRAM])
+        """Return the expression for a trigram index, empty where every form is too short."""
+        return any_of([quoted(form) for form in self.inside])
 
     def in_words(self) -> str:
         """Return the expression for an index of words."""
@@ -95,13 +114,18 @@ class Unit:
             return f"{quoted(self.forms[0])} *"
         return any_of([quoted(form) for form in self.forms if _WORD.search(form)])
 
+    def in_trigrams(self) -> str:
+        """Return the expression for a trigram index, empty where every form is too short."""
+        return any_of([quoted(form) for form in self.inside])
+
     def in_grams(self) -> str:
         """Return the expression for an index of CJK bigrams."""
         return cjk_query(self.forms[0])
 
-    def in_trigrams(self) -> str:
-        """Return the expression for a trigram index, empty where every form is too short."""
-        return any_of([quoted(form) for form in self.forms if len(form) >= TRIGRAM])
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The forms that are long enough for a trigram index."""
+        return tuple(form for form in self.forms if len(form) >= TRIGRAM)
 
 
 @dataclass(frozen=True)

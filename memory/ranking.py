@@ -5,7 +5,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,23 +24,23 @@ COPY = 24
 # BM25 is next to nothing for a word that half of a small store holds; coverage must still count.
 LEAST = 0.01
 _SHORT = 3
+# FTS5's own constants, and the length of a usual message.
+_K1, _B, _LENGTH = 1.2, 0.75, 600
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What ranking knows of an event. `copy` is equal for exact copies, and empty for what is too short to be one."""
+class Facts(NamedTuple):
+    """What ranking knows of an event. Events of one role and digest say the same; only messages have a digest."""
 
     key: int
     at: str
     event_id: str
     kind: str
     session: int
-    ordinal: int
     sub_agent: bool
-    copy: str
-    text: str
+    role: str
+    digest: bytes | None
 
 
 class Ranked(NamedTuple):
@@ -62,6 +61,12 @@ def fold(text: str) -> str:
 def loosened(text: str) -> str:
     """Return folded text with one space for each run of what is not a letter or a number."""
     return _NOT_WORD.sub(" ", fold(text)).strip()
+
+
+def holds(text: str, whole: str) -> bool:
+    """True where a text holds a loosened query; its longest word alone tells most texts from it."""
+    folded = fold(text)
+    return max(whole.split(), key=len) in folded and whole in _NOT_WORD.sub(" ", folded)
 
 
 @lru_cache(maxsize=512)
@@ -91,6 +96,12 @@ def coverage(text: str, weights: Mapping[Unit, float]) -> float:
     total = sum(weights.values())
     folded = fold(text)
     return sum(weight for unit, weight in weights.items() if matcher(unit)(folded)) / total if total else 1.0
+
+
+def bm25(counts: Iterable[int], length: int, rarity: float) -> float:
+    """Return the BM25 of a text of `length` characters by how often it holds each of some substrings."""
+    room = _K1 * (1 - _B + _B * length / _LENGTH)
+    return rarity * sum(count * (_K1 + 1) / (count + room) for count in counts)
 
 
 def score(bm25: float, covered: float) -> float:
@@ -127,16 +138,17 @@ def by_time(facts: Iterable[Facts]) -> list[Facts]:
     return sorted(facts, key=lambda fact: (fact.at, fact.event_id), reverse=True)
 
 
-def without_copies(facts: Iterable[Facts]) -> list[Facts]:
-    """Return events with only the first of those that say exactly the same."""
-    seen: set[str] = set()
-    kept = []
+def repeated(facts: Iterable[Facts]) -> list[Facts]:
+    """Return the events that say what one before them says."""
+    seen: set[tuple[str, bytes]] = set()
+    found = []
     for fact in facts:
-        if fact.copy not in seen:
-            kept.append(fact)
-        if fact.copy:
-            seen.add(fact.copy)
-    return kept
+        if fact.digest is not None:
+            said = (fact.role, fact.digest)
+            if said in seen:
+                found.append(fact)
+            seen.add(said)
+    return found
 
 
 def thinned(facts: Iterable[Facts], per_session: int = PER_SESSION) -> list[Ranked]:

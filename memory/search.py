@@ -5,7 +5,22 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from memory import ranking, sql
-from memory.candidates import POOL, Asked, Leg, Reach, added, facts, merged, reach, unit_index
+from memory.candidates import (
+    POOL,
+    RANKED,
+    TOOL_POOL,
+    TOOL_RANKED,
+    Asked,
+    Leg,
+    Reach,
+    added,
+    facts,
+    merged,
+    reach,
+    short,
+    texts,
+    unit_index,
+)
 from memory.errors import InvalidInput
 from memory.filters import Filters
 from memory.passages import passage
@@ -22,8 +37,11 @@ from memory.times import now, parse_bound
 ENOUGH = 3
 # Very common words leave the question to the index only while it would have to walk more than this.
 DOCUMENTS_READ = 50_000
+# Tool events only speak for their sessions: the most telling words do, as far as they are in no more of them.
+TOOLS_READ = 3_000
+# So many of the best of a relaxed search are read, and so many of those lend to what stands beside them.
+RELAXED_POOL = 500
 LENDERS = 200
-TOOL_POOL = 300
 # The whole query as it was typed is looked for in so many of the best.
 LOOKED_AT = 100
 # A tool's line stands for a session where no message of it is worth half as much.
@@ -101,7 +119,6 @@ class Pool:
     messages: dict[int, float] = field(default_factory=dict)
     tools: dict[int, float] = field(default_factory=dict)
     titles: dict[int, float] = field(default_factory=dict)
-    known: dict[int, Facts] = field(default_factory=dict)
     unmatched: tuple[str, ...] = ()
     scanned: tuple[str, ...] = ()
     relaxed: bool = False
@@ -170,8 +187,15 @@ def _listed(query: Query, within: Reach, wanted: Wanted, *, one_session: bool) -
         ordered = ranking.by_time(known[key] for key in _telling(worth, pool))
     else:
         ordered = ranking.by_worth(worth, known, own_first=not pool.relaxed)
-    distinct = ranking.without_copies(ordered)
+    distinct = _without_copies(ordered)
     return ranking.thinned(distinct, len(distinct) if one_session or wanted.recent else ranking.PER_SESSION), pool
+
+
+def _without_copies(ordered: Sequence[Facts]) -> list[Facts]:
+    """Return events with only the first of those that say exactly the same, unless they say next to nothing."""
+    again = {fact.key for fact in ranking.repeated(ordered)}
+    left_out = again - short(again)
+    return [fact for fact in ordered if fact.key not in left_out]
 
 
 def _telling(worth: Mapping[int, float], pool: Pool) -> list[int]:
@@ -190,46 +214,59 @@ def _elsewhere(query: Query, scope: Scope, wanted: Wanted) -> int:
 
 def _pool(query: Query, within: Reach, wanted: Wanted) -> Pool:
     """Ask for every word first, and for any of them where that gives too little or the query is a question."""
-    strict = _strict(query, within, wanted)
     enough = ENOUGH if len(query.content) >= ENOUGH else 1
     is_asked = query.is_question and (len(query.units) > 1 or query.has_mark)
+    strict = _strict(query, within, wanted, is_asked=is_asked)
     if not is_asked and len(strict.messages) + len(strict.tools) >= enough:
         return strict
     return _relaxed(query, within, wanted, strict)
 
 
-def _strict(query: Query, within: Reach, wanted: Wanted) -> Pool:
-    """Return what holds every word."""
-    legs = _message_legs(query) + [_word_leg("meta_words", query, query.content)] * wanted.meta
-    tool_leg = _word_leg("tool_words", query, query.content)
-    newest = wanted.recent
+def _strict(query: Query, within: Reach, wanted: Wanted, *, is_asked: bool) -> Pool:
+    """Return what holds every word. Of a question only messages: its words are put to the tools' index one by one."""
+    tool_leg = None if is_asked and not wanted.tools else _word_leg("tool_words", query, query.content)
+    meta_leg = _word_leg("meta_words", query, query.content) if wanted.meta else None
+    messages = _every_word(query, within, newest=wanted.recent)
+    meta = within.best(meta_leg, newest=wanted.recent) if meta_leg else {}
+    titles = {} if is_asked else _titles(query, within)
     return Pool(
-        messages=_full(merged(*(within.best(leg, newest=newest) for leg in legs if leg))),
-        tools=_full(within.best(tool_leg, newest=newest, pool=_tool_pool(wanted))) if tool_leg else {},
-        titles={key: worth for key, (worth, share) in _titles(query, within).items() if share > 0.99},
+        messages=_full(merged(messages, meta)),
+        tools=_full(_best_tools(tool_leg, within, wanted)) if tool_leg else {},
+        titles={key: worth for key, (worth, share) in titles.items() if share > 0.99},
     )
+
+
+def _every_word(query: Query, within: Reach, *, newest: bool) -> dict[int, float]:
+    """Return the messages that hold every word; parts of words only where whole ones leave room for them."""
+    found: dict[int, float] = {}
+    for leg in _message_legs(query):
+        if len(found) < POOL:
+            found = merged(found, within.best(leg, newest=newest))
+    return found
+
+
+def _best_tools(leg: Leg, within: Reach, wanted: Wanted) -> dict[int, float]:
+    if wanted.tools:
+        return within.best(leg, newest=wanted.recent)
+    return within.best(leg, newest=wanted.recent, pool=TOOL_POOL, ranked=TOOL_RANKED)
 
 
 def _full(scores: Mapping[int, float]) -> dict[int, float]:
     return {key: ranking.score(bm25, 1.0) for key, bm25 in scores.items()}
 
 
-def _tool_pool(wanted: Wanted) -> int:
-    return POOL if wanted.tools else TOOL_POOL
-
-
-def _message_legs(query: Query) -> list[Leg | None]:
-    """Return the ways to find all the words in messages: by substrings, by stems, run together as one identifier."""
+def _message_legs(query: Query) -> list[Leg]:
+    """Return the ways to find all the words in messages: by stems, by substrings, run together as one identifier."""
     terms = query.content
     plain = not any(term.cjk for term in terms)
     legs: list[Leg | None] = []
-    if not (query.is_question and plain):
-        legs.append(_trigram_leg(query, terms))
     if plain:
         legs.append(_word_leg("message_words", query, terms))
+    if not (query.is_question and plain):
+        legs.append(_trigram_leg(query, terms))
     if query.joins and len(query.joins[0]) == sum(len(term.text) for term in query.terms):
-        legs.append(_leg(query, "message_trigram", quoted(query.joins[0])))
-    return legs
+        legs.append(_inside_leg(query, [query.joins[:1]]))
+    return [leg for leg in legs if leg]
 
 
 def _leg(query: Query, index: str, match: str, also: tuple[tuple[str, str], ...] = ()) -> Leg:
@@ -241,15 +278,22 @@ def _leg(query: Query, index: str, match: str, also: tuple[tuple[str, str], ...]
     return Leg(index, match, also, tuple(never))
 
 
+def _inside_leg(query: Query, groups: Sequence[tuple[str, ...]]) -> Leg:
+    """Return a leg for messages that hold a substring of each group."""
+    match = " AND ".join(any_of([quoted(form) for form in group]) for group in groups)
+    return replace(_leg(query, "message_trigram", match), inside=tuple(groups))
+
+
 def _trigram_leg(query: Query, terms: Sequence[Term]) -> Leg | None:
     """Substrings of three characters and more; shorter terms by the word and bigram indexes."""
-    short = [term for term in terms if not term.in_trigrams()]
+    short = [term for term in terms if not term.inside]
     parts = {
-        "message_trigram": [match for term in terms if (match := term.in_trigrams())],
         "message_words": [term.in_words() for term in short if term.is_word and not term.cjk],
         "message_grams": [cjk_query(run) for term in short for run in term.cjk],
     }
     used = [(index, " AND ".join(matches)) for index, matches in parts.items() if matches]
+    if groups := [term.inside for term in terms if term.inside]:
+        return replace(_inside_leg(query, groups), also=tuple(used))
     return _leg(query, *used[0], tuple(used[1:])) if used else None
 
 
@@ -282,31 +326,33 @@ def _relaxed(query: Query, within: Reach, wanted: Wanted, strict: Pool) -> Pool:
     """Return what holds any of the words, worth the more the more telling the words that it holds."""
     counts = {unit: within.count(*unit_index(unit)) for unit in query.units}
     inside = {unit for unit, count in counts.items() if not count and _inside_words(unit, query)}
-    weights = _weights(counts, within)
-    messages = _any_message(query, within, counts, inside)
-    tools = _any_tool(query, within, wanted)
     titles = _titles(query, within)
     pool = Pool(relaxed=True, titles={key: worth for key, (worth, _) in titles.items()})
     pool.unmatched, missing = _unmatched(query, within, counts, inside)
     scanned = _scan(query, within, missing)
-    pool.scanned = tuple(unit.forms[0] for unit in missing) if scanned else ()
-    pool.known = known = facts({*messages, *tools, *scanned})
-    for key, bm25 in {**dict.fromkeys(scanned, 1.0), **messages, **tools}.items():
-        if key in known:
-            side = pool.messages if known[key].kind not in ("tool_call", "tool_result") else pool.tools
-            side[key] = ranking.score(bm25, ranking.coverage(known[key].text, weights))
-    pool.messages = merged(pool.messages, strict.messages)
-    pool.tools = merged(pool.tools, strict.tools)
+    pool.scanned = tuple(unit.forms[0] for unit in missing) if any(scanned.values()) else ()
+    weights = _weights(counts, within)
+    messages = _covered({**scanned["messages"], **_any_message(query, within, counts, inside)}, weights)
+    tools = _covered({**scanned["tools"], **_any_tool(query, within, wanted)}, weights)
+    pool.messages = merged(messages, strict.messages)
+    pool.tools = merged(tools, strict.tools)
     return pool
+
+
+def _covered(found: Mapping[int, float], weights: Mapping[Unit, float]) -> dict[int, float]:
+    """Return scores by how much of the query's information each text holds."""
+    return {
+        key: ranking.score(found[key], ranking.coverage(text, weights)) for key, text in texts(found.keys()).items()
+    }
 
 
 def _inside_words(unit: Unit, query: Query) -> bool:
     """True for what may be a part of a word: identifiers, and in what is no question any word."""
-    return not unit.cjk and bool(unit.in_trigrams()) and (unit.named or not query.is_question)
+    return not unit.cjk and bool(unit.inside) and (unit.named or not query.is_question)
 
 
 def _weights(counts: Mapping[Unit, int], within: Reach) -> dict[Unit, float]:
-    total = within.messages()
+    total = within.messages
     return {unit: ranking.idf(count, total) for unit, count in counts.items()}
 
 
@@ -315,11 +361,10 @@ def _any_message(query: Query, within: Reach, counts: Mapping[Unit, int], inside
     sought = _not_too_common(counts)
     words = [unit.in_words() for unit in sought if not unit.cjk] + [quoted(join) for join in query.joins]
     grams = [unit.in_grams() for unit in sought if unit.cjk]
-    parts = [unit.in_trigrams() for unit in sought if unit in inside or (unit.named and not unit.cjk)]
-    parts = [part for part in parts if part]
-    by_words = within.best(_leg(query, "message_words", any_of(words))) if words else {}
-    by_parts = within.best(_leg(query, "message_trigram", any_of(parts))) if parts else {}
-    by_grams = within.best(_leg(query, "message_grams", any_of(grams))) if grams else {}
+    parts = [form for unit in sought if unit in inside or (unit.named and not unit.cjk) for form in unit.inside]
+    by_words = within.best(_leg(query, "message_words", any_of(words)), pool=RELAXED_POOL) if words else {}
+    by_parts = within.best(_inside_leg(query, [tuple(parts)]), pool=RELAXED_POOL) if parts else {}
+    by_grams = within.best(_leg(query, "message_grams", any_of(grams)), pool=RELAXED_POOL) if grams else {}
     return added(merged(by_words, by_parts), by_grams)
 
 
@@ -332,12 +377,24 @@ def _not_too_common(counts: Mapping[Unit, int]) -> list[Unit]:
 
 
 def _any_tool(query: Query, within: Reach, wanted: Wanted) -> dict[int, float]:
-    """Return tool events (and where wanted meta events) that hold any of the words."""
-    words = [unit.in_words() for unit in query.units] + [quoted(join) for join in query.joins]
+    """Return tool events (and where wanted meta events) that hold any of the words, or of the most telling ones."""
+    words = [unit.in_words() for unit in query.units] + [any_of([quoted(join) for join in query.joins])] * bool(
+        query.joins
+    )
     if not words:
         return {}
-    found = within.best(_leg(query, "tool_words", any_of(words)), pool=_tool_pool(wanted))
+    told = words if wanted.tools else _most_telling(words, within)
+    found = _best_tools(_leg(query, "tool_words", any_of(told)), within, wanted) if told else {}
     return found | (within.best(_leg(query, "meta_words", any_of(words))) if wanted.meta else {})
+
+
+def _most_telling(words: Sequence[str], within: Reach) -> list[str]:
+    """Return the rarest of the expressions that tools hold, while they are in few tool events; always one."""
+    counts = {word: within.count("tool_words", word, RANKED) for word in words}
+    rarest = sorted((word for word in counts if counts[word]), key=lambda word: counts[word])
+    while len(rarest) > 1 and sum(counts[word] for word in rarest) > TOOLS_READ:
+        rarest.pop()
+    return rarest
 
 
 def _unmatched(
@@ -346,28 +403,29 @@ def _unmatched(
     """Return the terms that no index holds within reach, and their units."""
     held = {unit.term for unit, count in counts.items() if count}
     for unit in counts:
-        if unit.term not in held and _held_elsewhere(unit, within, unit in inside):
+        if unit.term not in held and _held_elsewhere(query, unit, within, inside=unit in inside):
             held.add(unit.term)
     missing = [unit for unit in counts if unit.term not in held]
     return tuple(dict.fromkeys(unit.term for unit in missing)), missing
 
 
-def _held_elsewhere(unit: Unit, within: Reach, inside: bool) -> bool:
+def _held_elsewhere(query: Query, unit: Unit, within: Reach, *, inside: bool) -> bool:
     """True where a tool event, a title or the middle of a word holds a unit that no message holds as a word."""
-    if inside and within.count("message_trigram", unit.in_trigrams()):
+    if inside and within.best(_inside_leg(query, [unit.inside]), pool=1):
         return True
-    if within.count("tool_words", unit.in_words()):
+    if within.count("tool_words", unit.in_words(), 1):
         return True
     index, match = ("session_grams", unit.in_grams()) if unit.cjk else ("session_words", unit.in_words())
     return bool(within.titles(index, match))
 
 
-def _scan(query: Query, within: Reach, missing: Sequence[Unit]) -> list[int]:
+def _scan(query: Query, within: Reach, missing: Sequence[Unit]) -> dict[str, dict[int, float]]:
     """Look for words that no index holds inside other words: of tool text, and the shortest of messages too."""
     parts = [form for unit in missing if not query.is_question or unit.named or unit.cjk for form in unit.forms]
     short = [part for part in parts if len(part) <= _SHORT and part.isascii()]
-    found = within.scan(("tool_call", "tool_result"), parts) if parts else []
-    return found + (within.scan(("message",), short) if short else [])
+    tools = within.scan(("tool_call", "tool_result"), parts) if parts else []
+    messages = within.scan(("message",), short) if short else []
+    return {"tools": dict.fromkeys(tools, 1.0), "messages": dict.fromkeys(messages, 1.0)}
 
 
 # --- what each is worth
@@ -375,19 +433,19 @@ def _scan(query: Query, within: Reach, missing: Sequence[Unit]) -> list[int]:
 
 def _worth(query: Query, pool: Pool, within: Reach, wanted: Wanted) -> tuple[dict[int, float], dict[int, Facts]]:
     """Return the worth of every event that may be shown, and what is known of them."""
-    known = pool.known | facts({*pool.messages, *pool.tools} - pool.known.keys())
-    messages = _with_whole_query(query, pool.messages, known)
-    tools = _with_whole_query(query, pool.tools, known)
+    messages = _with_whole_query(query, pool.messages)
+    tools = _with_whole_query(query, pool.tools)
     worth = dict(messages)
     if (
         pool.relaxed and query.is_question
     ):  # What stands beside words is no answer to someone who looks for those words.
         lenders = sorted(messages, key=lambda key: -messages[key])[:LENDERS]
-        worth = ranking.lend(messages, {key: within.beside(known[key], len(ranking.LENT)) for key in lenders})
+        worth = ranking.lend(messages, within.beside(lenders, len(ranking.LENT)))
+    known = facts(worth.keys() | tools.keys())
     worth = _with_tools(worth, tools, known, wanted)
     _add_titled(worth, pool.titles, known, within)
     known |= facts(worth.keys() - known.keys())
-    said = [(known[key].session, each) for key, each in (*messages.items(), *tools.items())]
+    said = [(known[key].session, each) for key, each in (*messages.items(), *tools.items()) if key in known]
     sessions = ranking.evidence([*said, *pool.titles.items()])
     return {
         key: (each + ranking.EVIDENCE * sessions.get(known[key].session, 0.0))
@@ -397,13 +455,14 @@ def _worth(query: Query, pool: Pool, within: Reach, wanted: Wanted) -> tuple[dic
     }, known
 
 
-def _with_whole_query(query: Query, scores: Mapping[int, float], known: Mapping[int, Facts]) -> dict[int, float]:
+def _with_whole_query(query: Query, scores: Mapping[int, float]) -> dict[int, float]:
     """Return scores in which what holds the whole query as it was typed is worth more."""
     whole = ranking.loosened(query.text)
-    here = {key: each for key, each in scores.items() if key in known}
-    best = sorted(here, key=lambda key: -here[key])[:LOOKED_AT] if " " in whole else []
-    holding = {key: here[key] * ranking.WHOLE_QUERY for key in best if whole in ranking.loosened(known[key].text)}
-    return here | holding
+    if " " not in whole:
+        return dict(scores)
+    best = texts(sorted(scores, key=lambda key: -scores[key])[:LOOKED_AT])
+    holding = {key: scores[key] * ranking.WHOLE_QUERY for key, text in best.items() if ranking.holds(text, whole)}
+    return {**scores, **holding}
 
 
 def _with_tools(
@@ -417,7 +476,7 @@ def _with_tools(
         if key in known:
             spoken[known[key].session] = max(each, spoken.get(known[key].session, 0.0))
     best: dict[int, int] = {}
-    for key in sorted(tools, key=lambda key: -tools[key]):
+    for key in sorted(tools.keys() & known.keys(), key=lambda key: -tools[key]):
         best.setdefault(known[key].session, key)
     better = {key for session, key in best.items() if spoken.get(session, 0.0) < BETTER_TOOL * tools[key]}
     return {**worth, **{key: tools[key] for key in better}}
