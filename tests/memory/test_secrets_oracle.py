@@ -58,8 +58,8 @@ def test_each_detector_knows_a_sample_of_its_kind(kind: str) -> None:
     assert any(seen(DETECTORS[kind], text) for text in texts)
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample.kind}:{sample.text[:12]}")
-def test_no_detector_sees_a_secret_in_a_masked_text(sample: Sample, context: str) -> None:
-    masked = mask(context.format(sample.text))
-    assert not set().union(*(seen(detector, masked) for detector in DETECTORS.values()))
+def test_no_detector_sees_a_secret_in_a_masked_text(sample: Sample) -> None:
+    for context in CONTEXTS:
+        masked = mask(context.format(sample.text))
+        assert not set().union(*(seen(detector, masked) for detector in DETECTORS.values())), masked
