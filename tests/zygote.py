@@ -81,7 +81,6 @@ def _is_the_child(descriptors: list[int]) -> bool:
 
 def become(order: Order) -> None:
     """Let this process be as if it had been started for an order."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
@@ -117,7 +116,7 @@ def run(arguments: tuple[str, ...]) -> None:
 
 if __name__ == "__main__":
     # Whoever stops the tests on a terminal stops this process by closing the socket; the dead are not waited for.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     load()
     gc.disable()
@@ -126,5 +125,6 @@ if __name__ == "__main__":
 
     # Orders are pickled with the class of that name, not with this module's own.
     order = zygote.serve(socket.socket(fileno=int(sys.argv[1])))
+    signal.signal(signal.SIGINT, interrupted)
     become(order)
     run(order.arguments)
