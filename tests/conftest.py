@@ -17,6 +17,7 @@ from ingest.adapters import ADAPTERS
 from ingest.adapters.contract import Environment
 from ingest.sync import Report, sync
 from memory import store as store_module
+from tests.examples import USUAL, examples
 
 
 @pytest.fixture(scope="session")
@@ -149,7 +150,7 @@ def _envelope(number: int, session: str) -> dict[str, object]:
 
 def pytest_configure() -> None:
     """Keep every test, and every process it starts, away from the person's own store."""
-    # Other work on the machine may stall any example; what is too slow is shown by a benchmark.
-    hypothesis.settings.register_profile("origin", deadline=None)
+    usual = examples(USUAL)
+    hypothesis.settings.register_profile("origin", max_examples=usual.max_examples, deadline=usual.deadline)
     hypothesis.settings.load_profile("origin")
     os.environ.setdefault("ORIGIN_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "origin-tests-never-used"))

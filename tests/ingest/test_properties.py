@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, tool_result, user, using_home
+from tests.examples import examples
 from tests.store_digest import contents
 
 FIRST, SECOND, THIRD = session_uuid(1), session_uuid(2), session_uuid(3)
-SLOW = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+SLOW = examples(12)
 
 
 def line(record: object) -> bytes:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import sql
@@ -13,6 +13,7 @@ from memory.passages import PASSAGE, passage
 from memory.scope import EVERYTHING, Scope
 from memory.search import Found, search
 from tests.conftest import AgentHome, assistant, session_uuid, tool_call, tool_result, user
+from tests.examples import examples
 
 FIRST, SECOND = session_uuid(1), session_uuid(2)
 
@@ -127,7 +128,7 @@ def test_secrets_that_an_older_table_let_through_are_masked_at_output(store: Pat
     assert all(key not in hit.passage for hit in found("indeed").hits)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(50)
 @given(
     query=st.text(max_size=80) | st.lists(st.sampled_from(['"', "AND", "*", "決定", "a", "(", "retry"])).map(" ".join)
 )

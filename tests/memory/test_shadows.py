@@ -4,7 +4,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -12,6 +12,7 @@ from memory import archive, sql
 from memory.archive import Origin, RawKey
 from memory.parsed import Line, ParsedEvent, ParsedLine, State
 from memory.sessions import rebuild_all
+from tests.examples import examples
 from tests.ingest.test_properties import fresh, same
 from tests.store_digest import contents
 
@@ -105,7 +106,7 @@ def test_a_replayed_history_shows_only_what_comes_after_it(store: Path, *, paren
 TEXTS = st.lists(st.sampled_from(["plan", "do", "check"]), min_size=1, max_size=5)
 
 
-@settings(max_examples=30)
+@examples(12)
 @given(parent=TEXTS, child=TEXTS, cuts=st.lists(st.booleans(), min_size=10, max_size=10))
 def test_any_interleaving_of_a_session_and_its_replay_ends_the_same(
     parent: list[str], child: list[str], cuts: list[bool], migrated_home: Path, django_db_blocker: DjangoDbBlocker

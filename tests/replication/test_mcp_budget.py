@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -17,6 +17,7 @@ from memory.shapes import MIN_TOKENS
 from memory.store import open_store
 from memory.text import token_estimate
 from tests.conftest import AgentHome, assistant, record_uuid, session_uuid, tool_call, tool_result, user, using_home
+from tests.examples import examples
 
 LONG = session_uuid(7)
 WORDS = ["heron", "深圳", "naïve", "the", "error", '"heron flies"', "x" * 300, "🦉", '"', "\\", "AND", "*", "NEAR(a b)"]
@@ -76,7 +77,7 @@ def wordy_store(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Dja
         yield
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(call=calls, max_tokens=budgets)
 def test_an_answer_keeps_its_budget_and_so_does_every_page_after_it(
     wordy_store: None, call: tuple[str, dict[str, object]], max_tokens: int

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.adapters.cursor.rows import read_rows
+from tests.examples import examples
 from tests.ingest.adapters.cursor_files import IDE, LEGACY, SESSION, STORE, ChatStore, IdeDatabase, Journal, journal
 from tests.ingest.adapters.statements import statements
 
@@ -192,7 +193,7 @@ WRITES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(WRITES)
 def test_whatever_is_written_between_two_reads_the_last_values_are_in_the_journal(
     tmp_path_factory: pytest.TempPathFactory, writes: list[tuple[str, int, str]]
@@ -302,7 +303,7 @@ BLOCKS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(30)
 @given(BLOCKS, BLOCKS)
 def test_a_transcript_read_in_two_steps_loses_and_repeats_nothing(
     tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str]

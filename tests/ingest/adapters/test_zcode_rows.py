@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.adapters.zcode.rows import MOST_AT_ONCE, MOST_OPEN, read_rows
 from memory.parsed import State
+from tests.examples import examples
 from tests.ingest.adapters.statements import statements
 from tests.ingest.adapters.zcode_database import OLD_SCHEMA, START, ZCodeDatabase, read
 
@@ -302,7 +303,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20)
 @given(CHANGES, st.integers(1, 4))
 def test_however_rows_change_and_are_read_the_last_form_of_each_is_in_the_journal(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int, int]], most: int

@@ -8,7 +8,7 @@ from random import Random
 import msgspec
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import sql
@@ -20,6 +20,7 @@ from memory.records import clock, log
 from memory.records.bodies import Correct, Effects, End, Exclude, Forget, Remember, RestoreBody, ReviewBody
 from memory.records.canonical import canonical_json
 from memory.records.wire import Wire, hash_of, wire
+from tests.examples import examples
 
 AGENT = Actor(kind="agent", name="codex", channel="mcp", device="laptop")
 EVENTS = ("codex:t/1-aaaaaaaa", "codex:t/2-bbbbbbbb", "codex:t/3-cccccccc")
@@ -138,7 +139,7 @@ def told(*batches: list[Wire]) -> list[list[sql.Result]]:
 
 class TestAnyOrderIsOneState:
     @given(histories(), st.randoms(use_true_random=False))
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(15)
     def test_in_one_go_one_by_one_and_backwards_twice(self, store: Path, wires: list[Wire], random: Random) -> None:
         shuffled = list(wires)
         random.shuffle(shuffled)
