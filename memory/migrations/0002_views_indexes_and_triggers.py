@@ -7,6 +7,8 @@ conflict clause sees it, and `recursive_triggers` lets the delete inside a REPLA
 
 from django.db import migrations
 
+from memory.sql import statements
+
 VIEWS = """
 CREATE VIEW visible_event AS
     SELECT e.* FROM event e WHERE e.shadowed_by IS NULL
@@ -210,4 +212,4 @@ TRIGGERS = "".join(
 
 class Migration(migrations.Migration):
     dependencies = [("memory", "0001_initial")]
-    operations = [migrations.RunSQL(VIEWS), migrations.RunSQL(INDEXES), migrations.RunSQL(TRIGGERS)]
+    operations = [migrations.RunSQL(statements(script)) for script in (VIEWS, INDEXES, TRIGGERS)]

@@ -2,6 +2,8 @@
 
 from django.db import migrations
 
+from memory.sql import statements
+
 from memory.schema_operations import append_only
 
 # Every version that is not forgotten, so that history can be searched; a query adds status and trust.
@@ -67,4 +69,4 @@ TRIGGERS = "".join(
 
 class Migration(migrations.Migration):
     dependencies = [("memory", "0003_records_and_entries")]
-    operations = [migrations.RunSQL(VIEWS), migrations.RunSQL(INDEXES), migrations.RunSQL(TRIGGERS)]
+    operations = [migrations.RunSQL(statements(script)) for script in (VIEWS, INDEXES, TRIGGERS)]

@@ -174,3 +174,12 @@ def test_pages_are_eight_kilobytes_and_the_log_is_write_ahead(store: Path) -> No
     assert other.execute("PRAGMA page_size").fetchone() == (8192,)
     assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     other.close()
+
+
+def test_a_script_is_split_between_its_statements_and_not_inside_them() -> None:
+    table = "CREATE TABLE t (a TEXT DEFAULT ';\n')"
+    trigger = "CREATE TRIGGER x AFTER INSERT ON t BEGIN\n    DELETE FROM t;\n    DELETE FROM t; -- ;\nEND;"
+
+    assert sql.statements(f"\n{table};\n\n{trigger}\n") == [f"{table};", trigger]
+    with pytest.raises(AssertionError):
+        sql.statements(f"{table}\n")
