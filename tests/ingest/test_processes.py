@@ -129,7 +129,7 @@ def test_syncs_at_once_make_the_store_that_one_makes(tmp_path: Path, logs: Agent
     running = [started("manage.py", "sync", "--json", home=many, person=logs.path) for _ in range(4)]
     said = [process.communicate(timeout=120) for process in running]
 
-    assert [process.returncode for process in running] == [0] * 4, said
+    assert [process.returncode for process in running] == [0] * 4, [errors for _, errors in said]
     assert [errors for _, errors in said] == [""] * 4
     found = undisturbed.of(logs)
     reported = [json.loads(out)["sources"]["claude-code"]["events"] for out, _ in said]
