@@ -2,9 +2,8 @@
 
 from django.db import migrations
 
-from memory.sql import statements
-
 from memory.schema_operations import append_only
+from memory.sql import statements
 
 # Every version that is not forgotten, so that history can be searched; a query adds status and trust.
 VIEWS = """
