@@ -48,10 +48,11 @@ def run(work: Callable[[], object], home: Path, *, kill_at: int = NEVER, torn: b
 
 
 class _Points:
-    """Counts write points, tells the parent of each, and ends the process at one."""
+    """Counts write points, and ends the process at one."""
 
     def __init__(self, pipe: int, kill_at: int, torn: bool) -> None:
-        self.pipe, self._left, self.torn = pipe, kill_at, torn
+        self._pipe, self._left, self.torn = pipe, kill_at, torn
+        self._met: list[str] = []
         self._last = ""
 
     @property
@@ -61,10 +62,16 @@ class _Points:
 
     def meet(self, name: str) -> None:
         """Stand at a write point."""
-        os.write(self.pipe, f"{name}\n".encode())
+        self._met.append(name)
         self._left -= 1
         if self._left == 0:
+            self.tell()
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def tell(self, trouble: str = "") -> None:
+        """Tell the parent of every point met, all at once: it would wake for each."""
+        with os.fdopen(self._pipe, "w") as pipe:
+            pipe.write("\n".join([*self._met, trouble]))
 
     def statement(self, text: str) -> None:
         """Stand before an SQL statement, where it writes; SQLite tells of one again for what its triggers do."""
@@ -83,9 +90,10 @@ def _be_the_child(work: Callable[[], object], home: Path, points: _Points) -> No
         _watch_the_database(points)
         work()
         connections.close_all()
+        points.tell()
         os._exit(0)
     except BaseException:
-        os.write(points.pipe, traceback.format_exc().encode())
+        points.tell(traceback.format_exc())
         os._exit(1)
 
 
