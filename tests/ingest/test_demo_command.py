@@ -1,13 +1,15 @@
 """`demo` gives a newcomer something to search, and touches nothing of the person's."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, environment, origin
+from tests.commands import environment, origin
+from tests.forked import Forked
 
 
 @pytest.fixture
@@ -20,11 +22,16 @@ def person(tmp_path: Path) -> Path:
 
 
 def run(line: str, home: Path, person: Path) -> str:
-    done = subprocess.run(
-        line, shell=True, cwd=ROOT, env=environment(home, person), capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    """Run a line as a shell does, but fork where it starts Origin."""
+    words = shlex.split(line)
+    variables = environment(home, person)
+    while "=" in words[0]:
+        name, _, variables[name] = words.pop(0).partition("=")
+    assert words.pop(0) == sys.executable, line
+    process = Forked(*words, env=variables)
+    out, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    return out
 
 
 def test_every_command_it_prints_works_and_the_last_deletes_it_all(tmp_path: Path, person: Path) -> None:
@@ -41,7 +48,7 @@ def test_every_command_it_prints_works_and_the_last_deletes_it_all(tmp_path: Pat
     assert "Nothing within these filters holds 'mine'." in run(
         search.replace("decision postgres", "mine"), home, person
     )
-    run(delete, home, person)
+    subprocess.run(shlex.split(delete), check=True)
     assert not list(tmp_path.glob("origin-demo-*"))
 
 
@@ -52,11 +59,9 @@ def test_the_person_s_own_store_and_logs_are_not_touched(tmp_path: Path, person:
     }
     before = sorted(path.stat().st_atime_ns for path in person.rglob("*.jsonl"))
 
-    done = subprocess.run(
-        [sys.executable, "manage.py", "demo", "--json"], cwd=ROOT, env=own, capture_output=True, text=True
-    )
+    out, _ = Forked("manage.py", "demo", "--json", env=own).communicate()
 
-    home = Path(json.loads(done.stdout)["home"])
+    home = Path(json.loads(out)["home"])
     status = json.loads(origin("status", "--json", home=home).stdout)
     assert (status["sources"][0]["files"], status["sources"][0]["malformed"]) == (6, 0)
     assert not (tmp_path / "own").exists()
