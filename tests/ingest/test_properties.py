@@ -20,7 +20,6 @@ from tests.examples import examples
 from tests.store_digest import contents
 
 FIRST, SECOND, THIRD = session_uuid(1), session_uuid(2), session_uuid(3)
-SLOW = examples(12)
 
 
 def line(record: object) -> bytes:
@@ -70,14 +69,19 @@ def stored(home: AgentHome, store: Path) -> dict[str, Any]:
     return contents(store)
 
 
-@SLOW
-@given(cuts=st.lists(st.integers(0, len(LOG)), min_size=1, max_size=6))
-def test_any_split_of_a_log_gives_one_store(
-    cuts: list[int], migrated_home: Path, django_db_blocker: DjangoDbBlocker
-) -> None:
+@pytest.fixture(scope="module")
+def whole(migrated_home: Path, django_db_blocker: DjangoDbBlocker) -> dict[str, Any]:
+    """What a store holds that met the whole log at once."""
     with fresh(migrated_home, django_db_blocker) as (store, home):
         home.log(FIRST).write_bytes(LOG)
-        whole = stored(home, store)
+        return stored(home, store)
+
+
+@examples(12)
+@given(cuts=st.lists(st.integers(0, len(LOG)), min_size=1, max_size=6))
+def test_any_split_of_a_log_gives_one_store(
+    cuts: list[int], whole: dict[str, Any], migrated_home: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
     with fresh(migrated_home, django_db_blocker) as (store, home):
         for start, end in itertools.pairwise([0, *sorted(cuts), len(LOG)]):
             with home.log(FIRST).open("ab") as file:
@@ -86,10 +90,9 @@ def test_any_split_of_a_log_gives_one_store(
         same(stored(home, store), whole)
 
 
-def test_every_single_cut_of_a_log_gives_one_store(migrated_home: Path, django_db_blocker: DjangoDbBlocker) -> None:
-    with fresh(migrated_home, django_db_blocker) as (store, home):
-        home.log(FIRST).write_bytes(LOG)
-        whole = stored(home, store)
+def test_every_single_cut_of_a_log_gives_one_store(
+    whole: dict[str, Any], migrated_home: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
     ends = [len(b"".join(AWKWARD[:n])) for n in range(1, len(AWKWARD))]
     near_ends = sorted({end + step for end in ends for step in (-2, -1, 0, 1, 2, 3, 4)})
     for cut in near_ends:
@@ -136,15 +139,20 @@ def place(home: AgentHome, name: str, records: Sequence[object], when: int) -> N
     os.utime(path, (when, when))
 
 
+@pytest.fixture(scope="module")
+def together(migrated_home: Path, django_db_blocker: DjangoDbBlocker) -> dict[str, Any]:
+    """What a store holds that met the whole family at once."""
+    with fresh(migrated_home, django_db_blocker) as (store, home):
+        for name, records in family().items():
+            place(home, name, records, when=1_777_000_000)
+        return stored(home, store)
+
+
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_any_order_of_files_gives_one_store(
-    order: tuple[int, ...], migrated_home: Path, django_db_blocker: DjangoDbBlocker
+    order: tuple[int, ...], together: dict[str, Any], migrated_home: Path, django_db_blocker: DjangoDbBlocker
 ) -> None:
     files = list(family().items())
-    with fresh(migrated_home, django_db_blocker) as (store, home):
-        for name, records in files:
-            place(home, name, records, when=1_777_000_000)
-        together = stored(home, store)
     with fresh(migrated_home, django_db_blocker) as (store, home):
         for number in order:
             place(home, *files[number], when=1_777_000_000)
