@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def environment(home: Path, person: Path) -> dict[str, str]:
     """Return the variables of a process whose store and whose person's home are these."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "COVERAGE"))}
+    # Without bytecode every process would compile Origin anew.
+    left_out = ("CLAUDE", "COVERAGE", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return kept | {"ORIGIN_HOME": str(home), "HOME": str(person), "TZ": "UTC", "COLUMNS": "80"}
 
 

@@ -26,7 +26,7 @@ def _zygote() -> socket.socket:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.zygote", str(theirs.fileno())],
         cwd=ROOT,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "origin_site.settings"},
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "origin_site.settings", "PYTHONDONTWRITEBYTECODE": ""},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

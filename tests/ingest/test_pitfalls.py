@@ -433,7 +433,9 @@ def test_pitfall_06_a_line_of_many_megabytes_is_read_and_its_text_cut(
 
 
 @pytest.mark.parametrize("form", ["lines", "zstd"])
-def test_pitfall_07_memory_does_not_grow_with_the_size_of_a_log(tmp_path: Path, form: str) -> None:
+def test_pitfall_07_memory_does_not_grow_with_the_size_of_a_log(tmp_path: Path, migrated_home: Path, form: str) -> None:
+    for size in (4, 40):
+        shutil.copytree(migrated_home, tmp_path / str(size) / "origin")
     small, large = (peak_of_a_sync(tmp_path / str(size), form, size << 20) for size in (4, 40))
     assert large < small + 16
 
