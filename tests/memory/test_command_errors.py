@@ -4,6 +4,7 @@ import os
 import signal
 import sqlite3
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -134,10 +135,12 @@ def test_a_reader_that_stops_reading_is_no_error(store: Path, agent_home: AgentH
 
 
 def test_an_interrupt_is_one_line_and_exit_code_130(store: Path, agent_home: AgentHome) -> None:
-    # The command waits for a lock that this test holds, and is interrupted there.
+    # The command waits for a lock that this test holds, and is interrupted there. A shell lets what it starts in the
+    # background ignore that.
+    heed = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     with sqlite3.connect(store / "origin.db", isolation_level=None) as database:
         database.execute("BEGIN IMMEDIATE")
-        process = started("manage.py", "sync", home=store, person=agent_home.path)
+        process = started("manage.py", "sync", home=store, person=agent_home.path, preexec_fn=heed)
         while f"{store}/origin.db" not in open_files(process.pid):
             time.sleep(0.05)
             assert process.poll() is None
