@@ -1,6 +1,7 @@
 """Names that the owner gave to projects: one project may have several, applied wherever a project is read."""
 
 from memory import sql
+from memory.held import held
 
 # Of several aliases of one name the latest record counts.
 ALIASES = """
@@ -47,6 +48,10 @@ def projects() -> list[tuple[str, int, int]]:
 
 
 def _aliases() -> dict[str, str]:
+    return held("aliases", _read_aliases)
+
+
+def _read_aliases() -> dict[str, str]:
     return {str(name): str(target) for name, target in sql.rows(ALIASES)}
 
 

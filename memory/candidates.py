@@ -9,6 +9,7 @@ import msgspec
 
 from memory import sql
 from memory.filters import Filters
+from memory.held import held
 from memory.query import Unit, any_of, sparse
 from memory.ranking import COPY, Facts, bm25, idf
 from memory.scope import Scope
@@ -17,10 +18,10 @@ from memory.sql import Result, Value
 # So many of the newest matches are ranked; very common words would cost more with every month.
 RANKED = 20_000
 # Of those, so many of the best are looked at more closely.
-POOL = 1_000
+POOL = 500
 # Tool events that only speak for their sessions: so many of the newest are ranked, and of those so many are looked at.
-TOOL_RANKED = 2_000
-TOOL_POOL = 200
+TOOL_RANKED = 1_500
+TOOL_POOL = 100
 # Counting within filters costs a look at each row; beyond so many, how common a word is matters no more.
 COUNTED = 3_000
 # A time window with more events than this is no help to an index.
@@ -129,8 +130,10 @@ class Reach:
     session_values: list[Value]
     keys: tuple[int, int] | None = None
     asked: list[Asked] = field(default_factory=list)
+    read: dict[int, str] = field(default_factory=dict)
     capped: bool = False
     matches: int = 0
+    partly: bool = False
 
     @property
     def is_everything(self) -> bool:
@@ -144,19 +147,18 @@ class Reach:
     def best(self, leg: Leg, *, newest: bool = False, pool: int = POOL, ranked: int = RANKED) -> dict[int, float]:
         """Return the best matches of a leg among its newest, or the newest, with their BM25 as a positive number."""
         started = time.perf_counter()
-        found = self._read(leg) if leg.inside else None
-        if found is None:
-            found = self._ranked(leg, newest=newest, pool=pool, ranked=ranked)
+        found = self._read(leg) if leg.inside else self._ranked(leg, newest=newest, pool=pool, ranked=ranked)
         self._note(leg.index, leg.match, len(found), started)
         return found
 
     def _ranked(self, leg: Leg, *, newest: bool, pool: int, ranked: int) -> dict[int, float]:
         order = "id DESC" if newest else "score DESC, id DESC"
         found = self._matching(BEST, leg, order=order, ranked=pool if newest else ranked, pool=pool)
-        if len(found) == pool and ranked == RANKED:
+        if len(found) == POOL and ranked == RANKED:
             count = int(self._matching(MATCHES, leg, ranked=RANKED)[0][0])
             self.capped |= count >= RANKED
             self.matches = max(self.matches, count)
+        self.partly |= len(found) == pool < POOL and ranked == RANKED
         return {int(key): float(score) for key, score in found}
 
     def _matching(self, query: str, leg: Leg, **parts: object) -> list[Result]:
@@ -168,20 +170,21 @@ class Reach:
         joined = "" if self.is_everything else JOINED
         return self.rows(query, matches, index=leg.index, joined=joined, others=" ".join(others), **parts)
 
-    def _read(self, leg: Leg) -> dict[int, float] | None:
-        """Return what holds the substrings of a leg by reading what holds a third of their trigrams; None for too much.
+    def _read(self, leg: Leg) -> dict[int, float]:
+        """Return the newest that hold the substrings of a leg, by reading what holds a third of their trigrams.
 
-        A phrase of many trigrams makes the index walk the places of each, twice: for the phrase and for its BM25.
+        A phrase of many trigrams makes the index walk the places of each, and once more for its BM25: it is asked only
+        where too much holds the third.
         """
         few = self._matching(KEYS, replace(leg, match=sparse(leg.inside)), ranked=VERIFIED + 1)
         if len(few) > VERIFIED:
-            return None
+            few = self._matching(KEYS, leg, ranked=VERIFIED)
         groups = [[form.lower() for form in group] for group in leg.inside]
-        held = texts([int(key) for (key,) in few])
-        counted = {key: [sum(map(text.lower().count, group)) for group in groups] for key, text in held.items()}
+        read = self.texts([int(key) for (key,) in few])
+        counted = {key: [sum(map(text.lower().count, group)) for group in groups] for key, text in read.items()}
         holding = {key: counts for key, counts in counted.items() if all(counts)}
         rarity = idf(len(holding), self.messages)
-        return {key: bm25(counts, len(held[key]), rarity) for key, counts in holding.items()}
+        return {key: bm25(counts, len(read[key]), rarity) for key, counts in holding.items()}
 
     def count(self, index: str, match: str, most: int = -1) -> int:
         """Return how many events in reach match, exactly where nothing narrows it; -1 is no bound."""
@@ -199,7 +202,8 @@ class Reach:
     @cached_property
     def messages(self) -> int:
         """How many messages the sessions in reach have."""
-        return int(sql.rows(MESSAGES.format(condition=self.session_condition), self.session_values)[0][0])
+        query, values = MESSAGES.format(condition=self.session_condition), self.session_values
+        return held((query, *values), lambda: int(sql.rows(query, values)[0][0]))
 
     def newest(self, *, tools: bool) -> list[int]:
         """Return the newest messages, or tool events where a filter names a tool."""
@@ -210,6 +214,12 @@ class Reach:
         """Return the event of this id, or the messages of the session of this id."""
         found = self.rows(BY_ID, [name]) or self.rows(OF_SESSION, [name], pool=POOL)
         return [int(key) for (key,) in found]
+
+    def texts(self, keys: Collection[int]) -> dict[int, str]:
+        """Return what events say, the beginning of what is long; each is read once."""
+        if unread := set(keys) - self.read.keys():
+            self.read |= dict(sql.rows(TEXTS, [_listed(unread)]))
+        return {key: self.read[key] for key in keys if key in self.read}
 
     def first_message(self, session: int) -> int | None:
         """Return the first message of a session."""
@@ -305,11 +315,6 @@ def facts(keys: Collection[int]) -> dict[int, Facts]:
 def short(keys: Collection[int]) -> set[int]:
     """Return which events say too little to be copies of one another."""
     return {int(key) for (key,) in sql.rows(SHORT, [_listed(keys)])} if keys else set()
-
-
-def texts(keys: Collection[int]) -> dict[int, str]:
-    """Return what events say, the beginning of what is long."""
-    return dict(sql.rows(TEXTS, [_listed(keys)])) if keys else {}
 
 
 def merged(*found: Mapping[int, float]) -> dict[int, float]:

@@ -1,14 +1,18 @@
 """How complete and how fresh the archive is, said with every answer."""
 
 from memory import runs
+from memory.held import held
 from memory.times import ms, now
 
 
 def freshness() -> dict[str, str]:
     """Return a sentence for each source, such as `41% indexed, 3 min old`."""
-    last = runs.last_whole_run()
+    last = held("last whole run", runs.last_whole_run)
     age = _age(last) if last else "never synced to the end"
-    known = {source: f"{_share(done, total)}% indexed, {age}" for source, (done, total) in runs.indexed().items()}
+    known = {
+        source: f"{_share(done, total)}% indexed, {age}"
+        for source, (done, total) in held("indexed", runs.indexed).items()
+    }
     return known or {"all sources": f"nothing found, {age}"}
 
 

@@ -51,6 +51,12 @@ def _third_trigrams(form: str) -> list[str]:
     return [quoted(form[at : at + TRIGRAM]) for at in places]
 
 
+def _by_words(forms: Iterable[str]) -> list[str]:
+    """Return the forms that differ to an index of words, which sees no marks and no case."""
+    told = {" ".join(words): form for form in forms if (words := _WORDS.findall(form.lower().replace("_", " ")))}
+    return list(told.values())
+
+
 @dataclass(frozen=True)
 class Term:
     """One word or phrase of a query, as it was typed."""
@@ -83,8 +89,8 @@ class Term:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The forms that are long enough for a trigram index."""
-        return tuple(form for form in self.forms if len(form) >= TRIGRAM)
+        """The forms for a trigram index: as typed and run together, if long enough; words tell the others."""
+        return tuple(form for form in self.forms if len(form) >= TRIGRAM and (form == self.forms[0] or form.isalnum()))
 
     def in_trigrams(self) -> str:
         """Return the expression for a trigram index, empty where every form is too short."""
@@ -92,7 +98,7 @@ class Term:
 
     def in_words(self) -> str:
         """Return the expression for an index of words."""
-        return any_of([quoted(form) for form in self.forms if _WORD.search(form)])
+        return any_of([quoted(form) for form in _by_words(self.forms)])
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ class Unit:
         """Return the expression for an index of words; CJK there is the beginning of a word."""
         if self.cjk:
             return f"{quoted(self.forms[0])} *"
-        return any_of([quoted(form) for form in self.forms if _WORD.search(form)])
+        return any_of([quoted(form) for form in _by_words(self.forms)])
 
     def in_trigrams(self) -> str:
         """Return the expression for a trigram index, empty where every form is too short."""
@@ -124,8 +130,8 @@ class Unit:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The forms that are long enough for a trigram index."""
-        return tuple(form for form in self.forms if len(form) >= TRIGRAM)
+        """The forms for a trigram index: as typed and run together, if long enough; words tell the others."""
+        return tuple(form for form in self.forms if len(form) >= TRIGRAM and (form == self.forms[0] or form.isalnum()))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 """Search: what holds every word of a query, else what holds the most telling of them, best first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from memory import ranking, sql
 from memory.candidates import (
     POOL,
-    RANKED,
     TOOL_POOL,
     TOOL_RANKED,
     Asked,
@@ -18,7 +17,6 @@ from memory.candidates import (
     merged,
     reach,
     short,
-    texts,
     unit_index,
 )
 from memory.errors import InvalidInput
@@ -38,10 +36,10 @@ ENOUGH = 3
 # Very common words leave the question to the index only while it would have to walk more than this.
 DOCUMENTS_READ = 50_000
 # Tool events only speak for their sessions: the most telling words do, as far as they are in no more of them.
-TOOLS_READ = 3_000
+TOOLS_READ = 2_000
 # So many of the best of a relaxed search are read, and so many of those lend to what stands beside them.
-RELAXED_POOL = 500
-LENDERS = 200
+RELAXED_POOL = 300
+LENDERS = 100
 # The whole query as it was typed is looked for in so many of the best.
 LOOKED_AT = 100
 # A tool's line stands for a session where no message of it is worth half as much.
@@ -83,9 +81,9 @@ class Found:
     """Hits from `offset` on, how many there are in all, and what a reader should know of how they were found.
 
     `unmatched` are words that occur nowhere in reach; `relaxed` says that hits need not hold every word; `capped` that
-    only the newest 20,000 matches were ranked, or that only the best 1,000 of `matches` are listed; `scanned` names the
-    words that were looked for inside other words, in the newest texts only; `filtered_out` counts what filters removed
-    where they removed everything.
+    only the newest 20,000 matches were ranked, or that only the best of `matches` are listed (0: not counted);
+    `scanned` names the words that were looked for inside other words, in the newest texts only; `filtered_out` counts
+    what filters removed where they removed everything.
     """
 
     hits: tuple[Hit, ...]
@@ -154,7 +152,7 @@ def search(
         len(listed),
         pool.unmatched,
         relaxed=pool.relaxed and bool(listed),
-        capped=within.capped or within.matches > POOL,
+        capped=within.capped or within.matches > POOL or within.partly,
         matches=within.matches,
         scanned=pool.scanned,
         filtered_out=_elsewhere(asked, scope, wanted) if narrowed and asked.terms and not listed else 0,
@@ -332,17 +330,19 @@ def _relaxed(query: Query, within: Reach, wanted: Wanted, strict: Pool) -> Pool:
     scanned = _scan(query, within, missing)
     pool.scanned = tuple(unit.forms[0] for unit in missing) if any(scanned.values()) else ()
     weights = _weights(counts, within)
-    messages = _covered({**scanned["messages"], **_any_message(query, within, counts, inside)}, weights)
-    tools = _covered({**scanned["tools"], **_any_tool(query, within, wanted)}, weights)
+    rarest = sorted(counts, key=lambda unit: counts[unit])
+    messages = _covered({**scanned["messages"], **_any_message(query, within, counts, inside)}, weights, within)
+    tools = _covered({**scanned["tools"], **_any_tool(query, rarest, within, wanted)}, weights, within)
     pool.messages = merged(messages, strict.messages)
     pool.tools = merged(tools, strict.tools)
     return pool
 
 
-def _covered(found: Mapping[int, float], weights: Mapping[Unit, float]) -> dict[int, float]:
+def _covered(found: Mapping[int, float], weights: Mapping[Unit, float], within: Reach) -> dict[int, float]:
     """Return scores by how much of the query's information each text holds."""
     return {
-        key: ranking.score(found[key], ranking.coverage(text, weights)) for key, text in texts(found.keys()).items()
+        key: ranking.score(found[key], ranking.coverage(text, weights))
+        for key, text in within.texts(found.keys()).items()
     }
 
 
@@ -361,7 +361,8 @@ def _any_message(query: Query, within: Reach, counts: Mapping[Unit, int], inside
     sought = _not_too_common(counts)
     words = [unit.in_words() for unit in sought if not unit.cjk] + [quoted(join) for join in query.joins]
     grams = [unit.in_grams() for unit in sought if unit.cjk]
-    parts = [form for unit in sought if unit in inside or (unit.named and not unit.cjk) for form in unit.inside]
+    parts = [form for unit in sought if unit in inside for form in unit.inside]
+    parts += [form for unit in sought if unit.named and unit not in inside for form in unit.inside if form.isalnum()]
     by_words = within.best(_leg(query, "message_words", any_of(words)), pool=RELAXED_POOL) if words else {}
     by_parts = within.best(_inside_leg(query, [tuple(parts)]), pool=RELAXED_POOL) if parts else {}
     by_grams = within.best(_leg(query, "message_grams", any_of(grams)), pool=RELAXED_POOL) if grams else {}
@@ -376,11 +377,9 @@ def _not_too_common(counts: Mapping[Unit, int]) -> list[Unit]:
     return rarest
 
 
-def _any_tool(query: Query, within: Reach, wanted: Wanted) -> dict[int, float]:
+def _any_tool(query: Query, units: Iterable[Unit], within: Reach, wanted: Wanted) -> dict[int, float]:
     """Return tool events (and where wanted meta events) that hold any of the words, or of the most telling ones."""
-    words = [unit.in_words() for unit in query.units] + [any_of([quoted(join) for join in query.joins])] * bool(
-        query.joins
-    )
+    words = [unit.in_words() for unit in units] + [any_of([quoted(join) for join in query.joins])] * bool(query.joins)
     if not words:
         return {}
     told = words if wanted.tools else _most_telling(words, within)
@@ -390,8 +389,8 @@ def _any_tool(query: Query, within: Reach, wanted: Wanted) -> dict[int, float]:
 
 def _most_telling(words: Sequence[str], within: Reach) -> list[str]:
     """Return the rarest of the expressions that tools hold, while they are in few tool events; always one."""
-    counts = {word: within.count("tool_words", word, RANKED) for word in words}
-    rarest = sorted((word for word in counts if counts[word]), key=lambda word: counts[word])
+    counts = {word: within.count("tool_words", word, TOOLS_READ + 1) for word in words}
+    rarest = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
     while len(rarest) > 1 and sum(counts[word] for word in rarest) > TOOLS_READ:
         rarest.pop()
     return rarest
@@ -433,8 +432,8 @@ def _scan(query: Query, within: Reach, missing: Sequence[Unit]) -> dict[str, dic
 
 def _worth(query: Query, pool: Pool, within: Reach, wanted: Wanted) -> tuple[dict[int, float], dict[int, Facts]]:
     """Return the worth of every event that may be shown, and what is known of them."""
-    messages = _with_whole_query(query, pool.messages)
-    tools = _with_whole_query(query, pool.tools)
+    messages = _with_whole_query(query, pool.messages, within)
+    tools = _with_whole_query(query, pool.tools, within)
     worth = dict(messages)
     if (
         pool.relaxed and query.is_question
@@ -455,12 +454,12 @@ def _worth(query: Query, pool: Pool, within: Reach, wanted: Wanted) -> tuple[dic
     }, known
 
 
-def _with_whole_query(query: Query, scores: Mapping[int, float]) -> dict[int, float]:
+def _with_whole_query(query: Query, scores: Mapping[int, float], within: Reach) -> dict[int, float]:
     """Return scores in which what holds the whole query as it was typed is worth more."""
     whole = ranking.loosened(query.text)
     if " " not in whole:
         return dict(scores)
-    best = texts(sorted(scores, key=lambda key: -scores[key])[:LOOKED_AT])
+    best = within.texts(sorted(scores, key=lambda key: -scores[key])[:LOOKED_AT])
     holding = {key: scores[key] * ranking.WHOLE_QUERY for key, text in best.items() if ranking.holds(text, whole)}
     return {**scores, **holding}
 

@@ -54,6 +54,14 @@ def statements(script: str) -> list[str]:
     return found
 
 
+def state() -> tuple[object, ...] | None:
+    """Return what differs once anything in the database may have changed; None in a transaction, which may not last."""
+    handle = _handle()
+    if handle.in_transaction:
+        return None
+    return handle, rows("PRAGMA data_version")[0][0], handle.total_changes
+
+
 def marks(count: int) -> str:
     """Return `?,?,…` for an IN list."""
     return ",".join("?" * count)

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from memory import shapes
-from memory.candidates import RANKED
+from memory.candidates import POOL, RANKED
 from memory.entries import reading
 from memory.entries.filters import EntryFilters, Seen
 from memory.entries.search import FoundEntries, search_entries
@@ -170,7 +170,9 @@ def _capped(found: Found) -> str:
         return ""
     if found.matches >= RANKED:
         return "ranked within the newest 20,000 matches; narrow by words, project or time"
-    return f"the best 1,000 of {found.matches:,} matches; narrow by words, project or time"
+    if found.matches <= POOL:
+        return "the best of the newest 20,000 related events; narrow by words, project or time"
+    return f"the best {POOL} of {found.matches:,} matches; narrow by words, project or time"
 
 
 def _note(arguments: SearchArguments, found: Found, known: FoundEntries) -> str:
