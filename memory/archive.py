@@ -116,7 +116,7 @@ CURSOR_COLUMNS = (
 )
 SAVE_CURSOR = f"UPDATE raw_file SET {', '.join(f'{column} = ?' for column in CURSOR_COLUMNS)} WHERE id = ?"
 INSERT_FRAME = """raw_frame
-    (raw_file_id, first_line, lines, raw_offset, raw_length, stored_offset, stored_length, sha256)"""
+    (raw_file_id, first_line, lines, raw_offset, raw_length, stored_offset, stored_length, sha256, stored_sha256)"""
 FRAME_DIGESTS = "SELECT raw_offset, raw_length, sha256 FROM raw_frame WHERE raw_file_id = ? ORDER BY raw_offset"
 
 
@@ -323,19 +323,23 @@ def _write_frame(piece: Piece, file: RawFile, batch: Batch, frame: mirror.Frame 
     """Put a frame on disk and its row beside the events; returns where bytes of unknown origin were kept."""
     if piece.held is not None:
         assert batch.data == piece.data, "a frame goes into a database whole"
-        _write_frame_row(file, batch, piece.held.offset, piece.held.length, hashlib.sha256(piece.data).digest())
+        held, digest = piece.held, hashlib.sha256(piece.data).digest()
+        _write_frame_row(file, batch, held.offset, held.length, digest, held.stored_sha256)
         return None
     assert frame is not None, "what no mirror holds is compressed before the lock is taken"
     path = mirror.path_of(file.mirror_path)
     orphan = mirror.settle(path, file.stored_bytes, batch.data)
     stored_offset = mirror.append(path, file.stored_bytes, _label(file), frame.stored)
-    _write_frame_row(file, batch, stored_offset, len(frame.stored), frame.sha256)
+    stored_digest = hashlib.sha256(frame.stored).digest()
+    _write_frame_row(file, batch, stored_offset, len(frame.stored), frame.sha256, stored_digest)
     return orphan
 
 
-def _write_frame_row(file: RawFile, batch: Batch, stored_offset: int, length: int, digest: bytes) -> None:
+def _write_frame_row(
+    file: RawFile, batch: Batch, stored_offset: int, length: int, digest: bytes, stored_digest: bytes
+) -> None:
     place = (file.lines + 1, batch.newlines, file.bytes, len(batch.data), stored_offset, length)
-    inserted = sql.insert(INSERT_FRAME, [(file.pk, *place, digest)])
+    inserted = sql.insert(INSERT_FRAME, [(file.pk, *place, digest, stored_digest)])
     # The append-only trigger drops a frame that begins where another does without a word: bytes nobody would find.
     assert inserted == 1, f"two frames of {file.mirror_path} at byte {file.bytes}"
     file.stored_bytes = stored_offset + length

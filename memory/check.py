@@ -156,7 +156,11 @@ def _frames(file: RawFile, path: Path) -> Iterator[str]:
     head = tail = b""
     for frame in RawFrame.objects.filter(raw_file=file).order_by("raw_offset"):
         data = mirror.read_frame(path, frame.stored_offset, frame.stored_length)
-        whole = hashlib.sha256(data).digest() == bytes(frame.sha256) and len(data) == frame.raw_length
+        known = bytes(frame.stored_sha256 or b"")
+        is_changed = known and known != mirror.stored_sha256(path, frame.stored_offset, frame.stored_length)
+        whole = (
+            not is_changed and hashlib.sha256(data).digest() == bytes(frame.sha256) and len(data) == frame.raw_length
+        )
         if not whole or frame.raw_offset != length or (stored and frame.stored_offset != stored):
             yield f"The mirror {path} is damaged at byte {frame.stored_offset}."
             return

@@ -54,11 +54,12 @@ class Frame(NamedTuple):
 
 
 class StoredFrame(NamedTuple):
-    """A frame as it was found in a mirror file: where it lies there, and what it holds."""
+    """A frame as it was found in a mirror file: where it lies there, what it holds, and the hash of its own bytes."""
 
     offset: int
     length: int
     data: bytes
+    stored_sha256: bytes
 
 
 class UnknownFrames(OriginError):
@@ -219,6 +220,13 @@ def _copy(old: BinaryIO, new: BinaryIO, length: int) -> None:
         length -= len(piece)
 
 
+def stored_sha256(path: Path, offset: int, length: int) -> bytes:
+    """Return the hash of a frame's own bytes."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return hashlib.sha256(file.read(length)).digest()
+
+
 def read_frame(path: Path, offset: int, length: int) -> bytes:
     """Return what the frame at `offset` holds. Raises `OriginError` where the mirror is damaged there."""
     try:
@@ -251,14 +259,16 @@ def _frame_at(file: BinaryIO, offset: int) -> StoredFrame | None:
     file.seek(offset)
     decoder = zstandard.ZstdDecompressor().decompressobj()
     pieces: list[bytes] = []
-    length = 0
+    stored: list[bytes] = []
     try:
         while not decoder.eof:
             piece = file.read(_PIECE)
             if not piece:
                 return None
             pieces.append(decoder.decompress(piece))
-            length += len(piece)
+            stored.append(piece)
     except zstandard.ZstdError:
         return None
-    return StoredFrame(offset, length - len(decoder.unused_data), b"".join(pieces))
+    whole = b"".join(stored)
+    frame = memoryview(whole)[: len(whole) - len(decoder.unused_data)]
+    return StoredFrame(offset, len(frame), b"".join(pieces), hashlib.sha256(frame).digest())

@@ -98,3 +98,18 @@ def test_no_name_stands_in_the_way_of_another(name: str, generation: int, other:
 def test_two_names_never_share_a_mirror(first: str, second: str) -> None:
     if first != second:
         assert mirror.relative_path("s", first, 0) != mirror.relative_path("s", second, 0)
+
+
+def test_a_frame_is_known_by_its_own_bytes_too(tmp_path: Path) -> None:
+    """The format has bits that no decoder reads."""
+    path = tmp_path / "m.zst"
+    stored = mirror.compress(b"some text that repeats, some text that repeats " * 9).stored
+    path.write_bytes(stored)
+    [frame] = mirror.frames(path)
+    assert frame.stored_sha256 == mirror.stored_sha256(path, 0, len(stored))
+    flipped = bytearray(stored)
+    flipped[4] ^= 0x10
+    path.write_bytes(bytes(flipped))
+    [other] = mirror.frames(path)
+    assert other.data == frame.data
+    assert other.stored_sha256 != frame.stored_sha256
