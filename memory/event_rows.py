@@ -12,6 +12,8 @@ from django.db.models import Max
 
 from memory import sessions, shadows, sql
 from memory.batch import Batch, PreparedEvent
+from memory.forgetting import arrivals
+from memory.forgetting.arrivals import Arrival
 from memory.models import RawFile
 from memory.parsed import event_id
 
@@ -92,12 +94,14 @@ def write(additions: Collection[Addition]) -> list[int]:
             again.append(sight)
         else:
             fresh[name] = sight
+    _exclude_forgotten(fresh.values())
     keys = _take_keys(additions, fresh)
     twins = [_twin(keys[name], sight) for name, sight in fresh.items() if sight.prepared.event.twin]
     shadowed = shadows.hidden_at_arrival(twins)
     _insert(fresh, keys, shadowed)
     sessions.add(_visible_by_session({name: sight for name, sight in fresh.items() if keys[name] not in shadowed}))
     changed = _add_places(again, owners | _owners_of_fresh(again, fresh, keys)) if again else set()
+    arrivals.moved(changed)
     changed |= shadows.hide_older(twins) | _hide_replays(fresh.values(), again)
     titled = sessions.untitled({sight.session for sight in fresh.values()})
     for file, batch in additions:
@@ -106,6 +110,17 @@ def write(additions: Collection[Addition]) -> list[int]:
     sessions.rebuild(changed)
     sessions.retitle(titled | sessions.titled_by(fresh) | changed)
     return _count_by_file(additions, fresh)
+
+
+def _exclude_forgotten(fresh: Iterable[Sight]) -> None:
+    """Exclude what is forgotten before any of it is there (invariant 2)."""
+    arrivals.exclude(
+        [
+            Arrival(event.event_id, event_id(file.source, event.session), event.kind, event.role, prepared.text)
+            for file, prepared, _ in fresh
+            for event in [prepared.event]
+        ]
+    )
 
 
 def _twin(key: int, sight: Sight) -> shadows.Twin:

@@ -61,7 +61,10 @@ class RawFile(models.Model):
 
 
 class RawFrame(models.Model):
-    """Where a zstd frame of a mirror starts, and the SHA-256 of its uncompressed content."""
+    """Where a zstd frame of a mirror starts, and the SHA-256 of its uncompressed content.
+
+    `stored_sha256` is of the frame itself, whose format has bits that nothing reads; unknown of frames from before it.
+    """
 
     raw_file = models.ForeignKey(RawFile, models.PROTECT, related_name="frames")
     first_line = models.BigIntegerField()
@@ -71,6 +74,7 @@ class RawFrame(models.Model):
     stored_offset = models.BigIntegerField()
     stored_length = models.BigIntegerField()
     sha256 = models.BinaryField(max_length=32)
+    stored_sha256 = models.BinaryField(max_length=32, null=True)
 
     class Meta:
         db_table = "raw_frame"
@@ -278,6 +282,7 @@ class ExcludedEvent(models.Model):
     class Meta:
         db_table = "excluded_event"
         constraints = [models.UniqueConstraint(fields=["event_id", "tombstone"], name="excluded_event_key")]
+        indexes = [models.Index(fields=["tombstone"], name="excluded_event_tombstone")]
 
 
 class SyncLog(models.Model):
@@ -452,6 +457,7 @@ class ForgottenEntry(models.Model):
     class Meta:
         db_table = "forgotten_entry"
         constraints = [models.UniqueConstraint(fields=["entry_id", "tombstone"], name="forgotten_entry_key")]
+        indexes = [models.Index(fields=["tombstone"], name="forgotten_entry_tombstone")]
 
 
 class ValueDigest(models.Model):

@@ -9,6 +9,7 @@ import msgspec
 from memory import mirror, sql
 from memory.batch import TEXT_LIMITS
 from memory.errors import MalformedLine, NotFound, OriginError
+from memory.forgetting import covered
 from memory.json_line import load_object
 from memory.scope import Scope
 from memory.secrets import MASK, mask
@@ -42,6 +43,7 @@ WITHHELD = """
 ELSEWHERE = """
     SELECT 1 FROM event e JOIN session s ON s.id = e.session_id
     WHERE e.raw_file_id = ? AND e.line = ? AND NOT ({condition}) LIMIT 1"""
+ANY_FORGOTTEN = "SELECT 1 FROM tombstone WHERE live LIMIT 1"
 MIRROR_PATH = "SELECT mirror_path FROM raw_file WHERE id = ?"
 # The frame in which a line begins, and those after it, for a line that later appends continued.
 FRAMES = """
@@ -128,8 +130,14 @@ def places(detail: EventDetail, scope: Scope) -> list[Place]:
 
 
 def withheld(place: Place, scope: Scope) -> bool:
-    """True where a line holds forgotten content, or another project's, so that none of it may be shown."""
+    """True where a line holds forgotten content, or another project's, so that none of it may be shown.
+
+    Forgotten content is an excluded event of the line, or its text anywhere in it: sibling blocks, what a tool gave
+    back and replayed histories hold copies (spec 3, rule 4).
+    """
     if sql.rows(WITHHELD, (place.raw_file, place.line) * 2):
+        return True
+    if sql.rows(ANY_FORGOTTEN) and covered.holds_covered(read_line(place.raw_file, place.line)):
         return True
     if not scope.projects:
         return False

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from memory import sql
 from memory.batch import PlacedTitle, PreparedEvent
+from memory.forgetting import covered
 from memory.models import RawFile, Session, SessionTitle
 from memory.parsed import ParsedEvent, event_id
 from memory.projects import project_of
@@ -47,6 +48,11 @@ TITLES = """
     WHERE t.leaf <> '' AND EXISTS (
         SELECT 1 FROM visible_event e WHERE e.session_id = ?
         AND (e.event_id = t.leaf OR (e.event_id > t.leaf || '#' AND e.event_id < t.leaf || '$')))"""
+# Of a session with a message that was forgotten as private or secret no title says anything.
+SILENT = """
+    SELECT DISTINCT e.session_id FROM tombstone t CROSS JOIN excluded_event x ON x.tombstone = t.tombstone_id
+    CROSS JOIN event e ON e.event_id = x.event_id
+    WHERE t.live AND t.code IN ('private', 'secret') AND e.kind = 'message'"""
 # A title may come before the first event of its session.
 UNTITLED = """
     SELECT s.id FROM session s WHERE s.title = '' AND s.id IN ({marks})
@@ -207,8 +213,9 @@ def titled_by(event_ids: Iterable[str]) -> set[int]:
 
 def retitle(keys: Collection[int]) -> None:
     """Work out the titles that agents gave sessions: the best kind, and of one kind the last."""
+    silent = {key for (key,) in sql.rows(SILENT)}
     for key, name, title, prompt in sql.rows_in(TITLED, list(keys)):
-        given = _given_title(str(name), int(key))
+        given = "" if key in silent else _given_title(str(name), int(key))
         if given != title:
             sql.execute(RETITLE, (given, cjk_bigrams(f"{given}\n{prompt}"), key))
 
@@ -217,4 +224,5 @@ def _given_title(session_id: str, key: int) -> str:
     found = sql.rows(TITLES, (session_id, key))
     best = min(found, key=lambda row: TITLE_ORDER.index(str(row[0])), default=None)
     same_kind = [row for row in found if best and row[0] == best[0]]
-    return str(max(same_kind, key=lambda row: row[2:])[1]) if same_kind else ""
+    title = str(max(same_kind, key=lambda row: row[2:])[1]) if same_kind else ""
+    return "" if title and covered.is_covered(title) else title

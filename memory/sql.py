@@ -41,17 +41,17 @@ def rows(query: str, values: Sequence[Value] = ()) -> list[Result]:
         return _handle().execute(query, values).fetchall()
 
 
-def statements(script: str) -> list[str]:
+def statements(script: str) -> tuple[str, ...]:
     """Return the statements of a script, each of which ends at the end of a line."""
     # Left to itself a migration parses all of its SQL to find this out, which is half of what making a store takes.
-    found, begun = [], ""
+    found, begun = list[str](), ""
     for line in script.splitlines(keepends=True):
         begun += line
         if sqlite3.complete_statement(begun):
             found.append(begun.strip())
             begun = ""
     assert not begun.strip(), begun
-    return found
+    return tuple(found)
 
 
 def state() -> tuple[object, ...] | None:

@@ -6,17 +6,19 @@ import msgspec
 
 from memory import sessions, sql
 from memory.entries import facts, state
-from memory.forgetting import values
-from memory.forgetting.values import CATEGORIES
+from memory.forgetting import covered, values
 from memory.models import Record, Restore, Tombstone
+from memory.records import identity
 from memory.records.bodies import Digest, Exclude, Forget, RestoreBody
+from memory.text import text_digest
 
 EFFECTS = "SELECT DISTINCT item FROM tombstone_effect WHERE tombstone = ? AND kind = ?"
 SESSION_EVENTS = """
     SELECT e.event_id FROM event e JOIN session s ON s.id = e.session_id WHERE s.session_id IN ({marks})"""
 HELD = "SELECT {column} FROM {table} WHERE tombstone = ?"
 SESSIONS_OF = "SELECT DISTINCT session_id FROM event WHERE event_id IN ({marks})"
-VISIBLE_TEXTS = "SELECT chain, text FROM entry"
+TEXTS = "SELECT chain, text FROM entry"
+SAYING = "SELECT chain FROM entry WHERE digest IN ({marks})"
 
 
 def add_forget(record: Record, body: Forget) -> None:
@@ -118,8 +120,20 @@ def _hold_values(name: str, *, live: bool) -> set[str]:
     if not Tombstone.objects.filter(tombstone_id=name).exists() or bool(values.held_by(name)) == live:
         return set()
     digests = _digests(name)
-    values.hold(name, digests)
-    held = {chain for chain, text in sql.rows(VISIBLE_TEXTS) if digests and name in values.holders(text, CATEGORIES)}
-    if not live:
+    if live:
+        values.hold(name, digests)
+    else:
         values.release(name)
-    return held
+    return _saying(name, {bytes.fromhex(value.digest) for value in digests}) if digests else set()
+
+
+def _saying(name: str, digests: set[bytes]) -> set[str]:
+    """Return the chains with a text of these digests.
+
+    What this store forgot itself it knows by text, and finds by an index; of another's tombstone it knows the digests
+    alone, and has to work out those of every entry.
+    """
+    if Tombstone.objects.filter(tombstone_id=name, record__origin=identity.origin()).exists():
+        known = [text_digest(text) for _, text in covered.of_tombstone(name)]
+        return {str(chain) for (chain,) in sql.rows_in(SAYING, known)}
+    return {str(chain) for chain, text in sql.rows(TEXTS) if values.all_digests(text) & digests}

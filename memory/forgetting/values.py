@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memory import sql
 from memory.forgetting import keyring
@@ -16,6 +16,8 @@ SHORTEST_MESSAGE = 24
 CATEGORIES: tuple[Category, ...] = ("entry", "user", "assistant")
 
 HOLDERS = "SELECT DISTINCT holder FROM value_digest WHERE digest IN ({marks})"
+ANY_TOMBSTONE = "SELECT 1 FROM value_digest WHERE holder >= 'tmb_' AND holder < 'tmb`' LIMIT 1"
+HELD_BY_TOMBSTONES = "SELECT digest, holder FROM value_digest WHERE holder >= 'tmb_' AND digest IN ({marks})"
 ANY_HELD = "SELECT 1 FROM value_digest LIMIT 1"
 
 
@@ -58,6 +60,29 @@ def holders(text: str, categories: Iterable[Category]) -> set[str]:
     return {str(holder) for (holder,) in sql.rows_in(HOLDERS, wanted)}
 
 
+def forgotten_among(texts: Mapping[str, tuple[str, Sequence[Category]]]) -> dict[str, set[str]]:
+    """Return the live tombstones that hold the values of texts, given by name with the classes to ask for.
+
+    Many texts cost one query and, where nothing is forgotten, one that finds nothing. A text too short to be known by
+    its value as a message is none as an entry either: here it is a message.
+    """
+    if not texts or not sql.rows(ANY_TOMBSTONE):
+        return {}
+    ring = keyring.keys()
+    named: dict[bytes, set[str]] = {}
+    for name, (text, categories) in texts.items():
+        normalised = normalise(text)
+        if len(normalised) >= SHORTEST_MESSAGE:
+            for category in categories:
+                for key in ring.values():
+                    named.setdefault(value_digest(key, category, normalised), set()).add(name)
+    found: dict[str, set[str]] = {}
+    for digest, holder in sql.rows_in(HELD_BY_TOMBSTONES, list(named)):
+        for name in named[bytes(digest)]:
+            found.setdefault(name, set()).add(str(holder))
+    return found
+
+
 def is_forgotten(text: str) -> bool:
     """True for an entry's text that a live tombstone holds, as an entry or as a message."""
     return any(holder.startswith("tmb_") for holder in holders(text, CATEGORIES))
@@ -78,6 +103,12 @@ def hold(holder: str, values: Collection[Digest]) -> None:
         ],
         ignore_conflicts=True,
     )
+
+
+def all_digests(text: str) -> set[bytes]:
+    """Return the digests of a text as an entry and as a message, under every key version."""
+    normalised, ring = normalise(text), keyring.keys()
+    return {value_digest(key, category, normalised) for category in CATEGORIES for key in ring.values()}
 
 
 def held_by(holder: str) -> set[str]:

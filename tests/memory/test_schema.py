@@ -180,6 +180,6 @@ def test_a_script_is_split_between_its_statements_and_not_inside_them() -> None:
     table = "CREATE TABLE t (a TEXT DEFAULT ';\n')"
     trigger = "CREATE TRIGGER x AFTER INSERT ON t BEGIN\n    DELETE FROM t;\n    DELETE FROM t; -- ;\nEND;"
 
-    assert sql.statements(f"\n{table};\n\n{trigger}\n") == [f"{table};", trigger]
+    assert sql.statements(f"\n{table};\n\n{trigger}\n") == (f"{table};", trigger)
     with pytest.raises(AssertionError):
         sql.statements(f"{table}\n")

@@ -182,7 +182,13 @@ class TestFinding:
             owner.remember(text)
         cursor, seen = "", list[str]()
         for _ in range(30):
-            asked: dict[str, Any] = {"query": "rule of the kitchen", "limit": 5, "max_tokens": 700, "cursor": cursor, "in": "entries"}
+            asked: dict[str, Any] = {
+                "query": "rule of the kitchen",
+                "limit": 5,
+                "max_tokens": 700,
+                "cursor": cursor,
+                "in": "entries",
+            }
             answer = ask("search", **asked)
             seen += [entry["text"] for entry in answer["entries"]]
             cursor = answer["footer"].get("cursor", "")
