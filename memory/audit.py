@@ -61,3 +61,8 @@ def breaks() -> Iterator[Break]:
         previous = row.hash
     if previous != (identity.kept("audit_head") or FIRST_PREVIOUS):
         yield Break(0, "the last rows are missing")
+
+
+def newest(limit: int) -> list[AuditLog]:
+    """Return the newest rows, the last first."""
+    return list(AuditLog.objects.order_by("-id")[:limit])

@@ -28,6 +28,7 @@ def mutation(action: str, actor: Actor) -> Iterator[Mutation]:
 
     Nothing of it remains where the block raises. An outer transaction, such as a batch of the archive, takes it in.
     """
+    size = journal.size()
     try:
         with _durable():
             change = Mutation(action, actor)
@@ -36,15 +37,15 @@ def mutation(action: str, actor: Actor) -> Iterator[Mutation]:
                 audit.append(action=action, actor=actor, targets=change.targets, code=change.code)
             journal.append_new()
     except BaseException:
-        _take_back()
+        _take_back(size)
         raise
 
 
-def _take_back() -> None:
-    """Cut off the journal what a failed commit left there, with the write lock held: another may be writing."""
-    if not connection.in_atomic_block and journal.is_behind():
+def _take_back(size: int) -> None:
+    """Cut off the journal what a failed commit added to it, with the write lock held: another may be writing."""
+    if not connection.in_atomic_block and journal.size() > size:
         with contextlib.suppress(DatabaseError, OSError), transaction.atomic():
-            journal.trim()
+            journal.trim(size)
 
 
 @contextmanager

@@ -92,7 +92,7 @@ class TestPromise1Provenance:
 
 
 class TestPromise2Forgetting:
-    """Forgetting itself is not built; what reads is ready for it."""
+    """The whole table is in test_must_not_return.py; here an exclusion alone, whoever wrote it."""
 
     def test_an_excluded_event_is_gone_from_every_tool_and_its_line_withheld(
         self, store: Path, agent_home: AgentHome

@@ -127,8 +127,8 @@ def resolve(token: str, address: str = "") -> Principal | None:
 
 def refuse(bucket: str, actor: Actor) -> None:
     """Count a wrong token; the first of a while is in the audit log, and the one after which its client must wait."""
-    if (count := attempts.record(bucket)) in (1, WRONG_A_MINUTE):
-        with mutation("token refused", actor) as change:
+    with mutation("token refused", actor) as change:
+        if (count := attempts.record(bucket)) in (1, WRONG_A_MINUTE):
             change.targets.append(bucket)
             change.code = str(count)
 

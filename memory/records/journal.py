@@ -36,29 +36,33 @@ def append_new() -> None:
     data = b"".join(map(_line, fresh))
     home.private(path())
     with path().open("r+b") as file:
-        file.truncate(offset)
         file.seek(offset)
-        file.write(data)
+        # What is taken in after a kill stands there already, and must not be lost to a disk that is full.
+        if file.read(len(data)) != data:
+            file.truncate(offset)
+            file.seek(offset)
+            file.write(data)
+        file.truncate(offset + len(data))
         file.flush()
         os.fsync(file.fileno())
     keep(_POSITION, f"{fresh[-1].pk} {offset + len(data)}")
 
 
-def trim() -> None:
-    """Cut off what the database does not know, inside the caller's write transaction."""
-    if _size() > (offset := _position()[1]):
-        os.truncate(path(), offset)
+def trim(length: int) -> None:
+    """Cut the file to what the database knows, or to `length` where that is more, inside a write transaction."""
+    if size() > (known := max(length, _position()[1])):
+        os.truncate(path(), known)
 
 
 def is_behind() -> bool:
     """True where the file and the database do not end at the same record; asking costs a query and a stat."""
-    return _size() != _position()[1]
+    return size() != _position()[1]
 
 
 def unknown() -> Iterator[Wire]:
     """Yield the whole records behind what the database knows; a torn one was never promised to anybody."""
     offset = _position()[1]
-    if _size() <= offset:
+    if size() <= offset:
         return
     with path().open("rb") as file:
         file.seek(offset)
@@ -94,7 +98,7 @@ def known_bytes() -> int:
 
 def is_short() -> bool:
     """True where the file lacks what the database says it holds: it was deleted or restored alone."""
-    return _size() < _position()[1]
+    return size() < _position()[1]
 
 
 def _line(record: Record) -> bytes:
@@ -109,7 +113,8 @@ def _wires(data: bytes) -> Iterator[Wire]:
                 yield found
 
 
-def _size() -> int:
+def size() -> int:
+    """Return how long the file is."""
     try:
         return path().stat().st_size
     except FileNotFoundError:

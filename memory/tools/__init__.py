@@ -19,7 +19,14 @@ from memory.text import cut
 from memory.tools.reading import IdArguments, TimelineArguments, run_get, run_sources, run_timeline
 from memory.tools.searching import SearchArguments, run_search
 from memory.tools.tool import Caller, ReadArguments, Tool
-from memory.tools.writing import CorrectArguments, RememberArguments, run_correct, run_remember
+from memory.tools.writing import (
+    CorrectArguments,
+    ForgetArguments,
+    RememberArguments,
+    run_correct,
+    run_forget,
+    run_remember,
+)
 
 MAX_TOKENS = 20_000
 _LINE = 300
@@ -124,6 +131,19 @@ TOOLS = (
         arguments=CorrectArguments,
         run=run_correct,
         read_only=False,
+        idempotent=False,
+    ),
+    Tool(
+        name="forget",
+        title="Forget",
+        description=(
+            "Only when the person asks for it: hide an entry, an event or a session and all that says the same. "
+            "The first call shows what that covers; only the person can take it back."
+        ),
+        arguments=ForgetArguments,
+        run=run_forget,
+        read_only=False,
+        destructive=True,
         idempotent=False,
     ),
 )

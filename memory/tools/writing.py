@@ -1,4 +1,4 @@
-"""The tools `remember` and `correct`."""
+"""The tools `remember`, `correct` and `forget`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -10,6 +10,9 @@ from memory import shapes
 from memory.entries import correct, remember
 from memory.entries.citations import Wanted
 from memory.entries.remember import Receipt
+from memory.errors import Denied
+from memory.forgetting.forget import forget
+from memory.forgetting.plan import plan_forget, seen_in
 from memory.shapes import Json
 from memory.tools.tool import Arguments, Caller
 
@@ -56,6 +59,15 @@ class CorrectArguments(Arguments, forbid_unknown_fields=True, kw_only=True):
     idempotency_key: Key = ""
 
 
+class ForgetArguments(Arguments, forbid_unknown_fields=True, kw_only=True):
+    """What `forget` takes."""
+
+    id: Annotated[str, Meta(description="An entry, an event or a session")]
+    reason: Annotated[str, Meta(description="The person's reason, without repeating what is forgotten")]
+    reason_code: Literal["private", "wrong", "secret", "outdated", "other"] = "other"
+    plan: Annotated[str, Meta(description="The plan's digest, from a first call without it")] = ""
+
+
 def run_remember(arguments: RememberArguments, caller: Caller) -> Json:
     """Answer `remember`."""
     request = remember.Request(
@@ -83,6 +95,21 @@ def run_correct(arguments: CorrectArguments, caller: Caller) -> Json:
         arguments.idempotency_key,
     )
     return _receipt(correct.correct(request, caller.scope, caller.actor, caller.zone), caller)
+
+
+def run_forget(arguments: ForgetArguments, caller: Caller) -> Json:
+    """Answer `forget`: without a plan's digest what it would cover, with it what it did."""
+    if not caller.scope.may_forget:
+        raise Denied("This connection may not forget.")
+    plan = plan_forget(arguments.id, caller.scope)
+    if not arguments.plan:
+        entries, events = seen_in(plan, caller.scope)
+        shape: Json = {"plan": plan.digest, "entries": entries, "events": events, "sessions": len(plan.sessions)}
+        return shapes.answer(plan=shape, note="Nothing was changed. Ask the person, then call again with this plan.")
+    code = arguments.reason_code
+    done = forget(arguments.id, arguments.reason, code, arguments.plan, caller.scope, caller.actor)
+    shape = {"tombstone": done.tombstone, "entries": done.entries, "events": done.events}
+    return shapes.answer(receipt={"outcome": "forgotten", **shape})
 
 
 def _wanted(sources: Sequence[SourceArgument]) -> list[Wanted]:

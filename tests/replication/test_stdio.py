@@ -20,7 +20,7 @@ from replication.management.commands.mcp import Command
 from tests.replication.conftest import Archived
 from tests.replication.wire import ROOT, Wire, environment, text_of
 
-TOOLS = ["search", "timeline", "get", "sources", "remember", "correct"]
+TOOLS = ["search", "timeline", "get", "sources", "remember", "correct", "forget"]
 # What a test server does instead of answering from the store; `serve` then serves as ever, without a sync.
 SERVE = """
 import os, subprocess, sys, time
