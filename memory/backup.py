@@ -1,12 +1,14 @@
 """Backup: one file with all that a store holds, made while it is in use, and verified whole when it is restored.
 
 A zstd-compressed tar of the database, the mirrors as far as that database knows them, the journal of records likewise,
-the keys and the settings. The last member, `MANIFEST.json`, names every other with its size and SHA-256.
+the keys and the settings. The last member, `MANIFEST.json`, names every other with its size and SHA-256. Behind the tar
+stands a skippable frame with the SHA-256 of the file up to there, since zstd has bits that no decoder reads.
 """
 
 import hashlib
 import io
 import os
+import struct
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +28,9 @@ MANIFEST = "MANIFEST.json"
 DATABASE = "origin.db"
 FORMAT = 1
 _HUB = "hub.json"
+# The second of the sixteen magic numbers of a skippable frame (RFC 8878, 3.1.2).
+_SKIPPABLE = 0x184D2A51
+SEAL_BYTES = 40
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -87,9 +92,16 @@ def _write(draft: Path, copy: Path) -> Manifest:
         with compressor.stream_writer(file, closefd=False) as packed, _tar(packed) as tar:
             manifest.files.extend(_add(tar, content) for content in contents)
             _add_bytes(tar, MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        file.seek(0)
+        file.write(seal_of(hashlib.file_digest(file, "sha256").digest()))
         file.flush()
         os.fsync(file.fileno())
     return manifest
+
+
+def seal_of(digest: bytes) -> bytes:
+    """Return the frame that ends a backup whose other bytes have this SHA-256."""
+    return struct.pack("<II", _SKIPPABLE, len(digest)) + digest
 
 
 def _tar(packed: object) -> tarfile.TarFile:

@@ -10,13 +10,13 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import msgspec
 import zstandard
 
 from memory import home, sql, store
-from memory.backup import DATABASE, FORMAT, MANIFEST, Manifest, Member
+from memory.backup import DATABASE, FORMAT, MANIFEST, SEAL_BYTES, Manifest, Member, seal_of
 from memory.errors import InvalidInput, OriginError
 from memory.records import digest
 
@@ -69,29 +69,51 @@ def _unpack(path: Path, draft: Path) -> Manifest:
 @contextmanager
 def _opened(path: Path) -> Iterator[tarfile.TarFile]:
     with path.open("rb") as file:
-        packed = _Unpacked(file)
+        size = _sealed(file)
+        packed = _Unpacked(file, size)
         with tarfile.open(fileobj=packed, mode="r|") as tar:
             yield tar
         packed.finish()
 
 
+def _sealed(file: BinaryIO) -> int:
+    """Return how many bytes stand before the seal. Raises `EOFError` where they are not those that were sealed."""
+    size = os.fstat(file.fileno()).st_size - SEAL_BYTES
+    if size < 0:
+        raise EOFError("it is too short")
+    digest, left = hashlib.sha256(), size
+    while left and (piece := file.read(min(_PIECE, left))):
+        digest.update(piece)
+        left -= len(piece)
+    if file.read() != seal_of(digest.digest()):
+        raise EOFError("it is not what was written")
+    file.seek(0)
+    return size
+
+
 class _Unpacked(io.RawIOBase):
     """What a zstd file holds. Unlike the library's reader it tells a file that was cut short from one that ended."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._decoder, self._held = file, zstandard.ZstdDecompressor().decompressobj(), b""
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file, self._left = file, size
+        self._decoder, self._held = zstandard.ZstdDecompressor().decompressobj(), b""
 
     def read(self, size: int = -1) -> bytes:
-        while len(self._held) < size and not self._decoder.eof and (piece := self._file.read(_PIECE)):
+        while len(self._held) < size and not self._decoder.eof and (piece := self._next()):
             self._held += self._decoder.decompress(piece)
         data, self._held = self._held[:size], self._held[size:]
         return data
+
+    def _next(self) -> bytes:
+        piece = self._file.read(min(_PIECE, self._left))
+        self._left -= len(piece)
+        return piece
 
     def finish(self) -> None:
         """Read to the checksum behind the last member. Raises `EOFError` where it is not the end of the file."""
         while self.read(_PIECE):
             pass
-        if not self._decoder.eof or self._decoder.unused_data or self._file.read(1):
+        if not self._decoder.eof or self._decoder.unused_data or self._left:
             raise EOFError("it does not end where it should")
 
 
