@@ -12,6 +12,7 @@ from django.db.models import Max
 
 from memory import sessions, shadows, sql
 from memory.batch import Batch, PreparedEvent
+from memory.entries import state
 from memory.forgetting import arrivals
 from memory.forgetting.arrivals import Arrival
 from memory.models import RawFile
@@ -95,11 +96,13 @@ def write(additions: Collection[Addition]) -> list[int]:
         else:
             fresh[name] = sight
     _exclude_forgotten(fresh.values())
+    excluded = {str(name) for (name,) in sql.rows_in(EXCLUDED, list(fresh))}
     keys = _take_keys(additions, fresh)
     twins = [_twin(keys[name], sight) for name, sight in fresh.items() if sight.prepared.event.twin]
     shadowed = shadows.hidden_at_arrival(twins)
     _insert(fresh, keys, shadowed)
-    sessions.add(_visible_by_session({name: sight for name, sight in fresh.items() if keys[name] not in shadowed}))
+    hidden = excluded | {name for name in fresh if keys[name] in shadowed}
+    sessions.add(_by_session(sight for name, sight in fresh.items() if name not in hidden))
     changed = _add_places(again, owners | _owners_of_fresh(again, fresh, keys)) if again else set()
     arrivals.moved(changed)
     changed |= shadows.hide_older(twins) | _hide_replays(fresh.values(), again)
@@ -107,6 +110,9 @@ def write(additions: Collection[Addition]) -> list[int]:
     for file, batch in additions:
         sessions.write_titles(file, batch.titles)
         titled |= sessions.owning(batch.titles, file.source)
+    # What arrived excluded may silence its session's title, and leave an entry that waited for it without a source.
+    titled |= {fresh[name].session for name in excluded}
+    state.refold(state.chains_citing(excluded))
     sessions.rebuild(changed)
     sessions.retitle(titled | sessions.titled_by(fresh) | changed)
     return _count_by_file(additions, fresh)
@@ -254,13 +260,11 @@ def _contexts(sights: Iterable[Sight]) -> dict[Context, int]:
     return {context: int(str(sql.rows(CONTEXT_ID, context)[0][0])) for context in wanted}
 
 
-def _visible_by_session(fresh: Mapping[str, Sight]) -> dict[int, list[PreparedEvent]]:
-    """Group new events by session; one that arrives excluded teaches its session nothing (invariant 2)."""
-    excluded = {name for (name,) in sql.rows_in(EXCLUDED, list(fresh))}
+def _by_session(sights: Iterable[Sight]) -> dict[int, list[PreparedEvent]]:
+    """Group new visible events by session; one that arrives excluded teaches its session nothing (invariant 2)."""
     grouped: dict[int, list[PreparedEvent]] = defaultdict(list)
-    for name, sight in fresh.items():
-        if name not in excluded:
-            grouped[sight.session].append(sight.prepared)
+    for sight in sights:
+        grouped[sight.session].append(sight.prepared)
     return grouped
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memory import sql
 from memory.actor import Actor
+from memory.entries import state
 from memory.forgetting import tombstones, values
 from memory.mutation import mutation
 from memory.records import identity, log
@@ -74,7 +75,7 @@ def moved(sessions: Collection[int]) -> None:
     forgotten = _forgotten_sessions()
     if forgotten:
         names = {str(name) for (name,) in sql.rows_in(SESSION_NAMES, sorted(sessions))}
-        tombstones.settle({tombstone for name in names for tombstone in forgotten.get(name, ())})
+        state.refold(tombstones.settle({tombstone for name in names for tombstone in forgotten.get(name, ())}))
 
 
 def _forgotten_sessions() -> Mapping[str, set[str]]:
