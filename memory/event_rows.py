@@ -84,7 +84,7 @@ class Owner(NamedTuple):
 
 
 def write(additions: Collection[Addition]) -> list[int]:
-    """Write what stretches say inside the caller's transaction; returns how many events of each were new."""
+    """Write what stretches say inside the caller's transaction; returns how many new ones each shows."""
     sights = _sights(additions)
     owners = _owners({sight.prepared.event.event_id for sight in sights})
     fresh: dict[str, Sight] = {}
@@ -115,7 +115,7 @@ def write(additions: Collection[Addition]) -> list[int]:
     state.refold(state.chains_citing(excluded))
     sessions.rebuild(changed)
     sessions.retitle(titled | sessions.titled_by(fresh) | changed)
-    return _count_by_file(additions, fresh)
+    return _count_by_file(additions, {name: sight for name, sight in fresh.items() if name not in excluded})
 
 
 def _exclude_forgotten(fresh: Iterable[Sight]) -> None:

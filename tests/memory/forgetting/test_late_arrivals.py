@@ -51,3 +51,10 @@ class TestATitle:
         talk.write(session, user(32, PERSON, session))
         talk.sync()
         assert Session.objects.get(session_id=f"claude-code:{session}").title == ""
+
+
+def test_a_sync_does_not_count_what_it_took_in_forgotten(talk: AgentHome) -> None:
+    forgotten(event(1))
+    session = session_uuid(3)
+    talk.write(session, user(32, PERSON, session), assistant(33, "quite another answer", session))
+    assert talk.sync().sources["claude-code"].events == 1
