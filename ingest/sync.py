@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ingest import exclude, plan
 from ingest.adapters import ADAPTERS
 from ingest.adapters.contract import Adapter, Environment, SourceFile
+from ingest.memories.importing import import_memories
 from ingest.plan import Work
 from ingest.readers import LineReader, Reader, RowReader, Stretch, Unreadable, Vanished
 from memory import archive, home, runs
@@ -37,7 +38,7 @@ class SourceReport:
     """What a run did for one source. `failed` is why nothing of it could be found; `problems` are single files.
 
     `excluded` are files that config.toml leaves out; `seconds` is the time spent on finding and reading its files,
-    among which those of other sources take turns.
+    among which those of other sources take turns; `memories` counts the entries that the agent's own memories changed.
     """
 
     files: int = 0
@@ -46,6 +47,7 @@ class SourceReport:
     events: int = 0
     malformed: int = 0
     bytes: int = 0
+    memories: int = 0
     seconds: float = field(default=0.0, compare=False)
     failed: str = ""
     problems: list[str] = field(default_factory=list)
@@ -145,6 +147,11 @@ class _Run:
             self._look_again()
         if self._done:
             runs.settle_log()
+        for adapter in self.adapters:
+            report = self.reports[adapter.source]
+            written, problems = (0, []) if report.failed else import_memories(adapter, self._environment, self._rules)
+            report.memories += written
+            report.problems += [problem for problem in problems if problem not in report.problems]
 
     def _next_batch(self, locks: home.RawFileLocks) -> list[_Turn]:
         """Read from the files that come next, all of one source, about as much as one transaction takes."""

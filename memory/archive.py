@@ -125,6 +125,17 @@ def known(source: str) -> dict[str, Known]:
     return {str(path): Known(*fields) for path, *fields in sql.rows(KNOWN, (source,))}
 
 
+def is_known(key: RawKey) -> bool:
+    """True where there is a row for a raw file."""
+    return RawFile.objects.filter(**key._asdict()).exists()
+
+
+def journals(source: str, prefix: str) -> list[tuple[int, str]]:
+    """Return (id, logical path) of this store's raw files of a source whose paths begin so."""
+    found = RawFile.objects.filter(store="", source=source, logical_path__startswith=prefix).order_by("id")
+    return list(found.values_list("id", "logical_path"))
+
+
 def new_generation(key: RawKey, origin: Origin) -> Cursor:
     """Begin a fresh mirror for a file that was rewritten; the old generation stays as it is."""
     following = key._replace(generation=key.generation + 1)

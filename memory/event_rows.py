@@ -120,13 +120,13 @@ def write(additions: Collection[Addition]) -> list[int]:
 
 def _exclude_forgotten(fresh: Iterable[Sight]) -> None:
     """Exclude what is forgotten before any of it is there (invariant 2)."""
-    arrivals.exclude(
-        [
-            Arrival(event.event_id, event_id(file.source, event.session), event.kind, event.role, prepared.text)
-            for file, prepared, _ in fresh
-            for event in [prepared.event]
-        ]
-    )
+    arrivals.exclude([arrival(file, prepared) for file, prepared, _ in fresh])
+
+
+def arrival(file: RawFile, prepared: PreparedEvent) -> Arrival:
+    """Return a new event as forgetting looks at it."""
+    event = prepared.event
+    return Arrival(event.event_id, event_id(file.source, event.session), event.kind, event.role, prepared.text)
 
 
 def _twin(key: int, sight: Sight) -> shadows.Twin:

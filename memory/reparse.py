@@ -19,6 +19,7 @@ from memory.archive import BATCH_EVENTS
 from memory.batch import Batch, PreparedEvent, prepare
 from memory.errors import OriginError
 from memory.event_rows import Addition
+from memory.forgetting import arrivals
 from memory.models import RawFile
 from memory.parsed import ParseLine
 from memory.text import one_line
@@ -76,7 +77,7 @@ def plan_reparse(parsers: Mapping[str, ParseLine], *, examples: int, progress: P
     seen: set[bytes] = set()
 
     def look(file: RawFile, batch: Batch, missed: Missed) -> None:
-        new = [event for event in _new_events(batch) if _first_sight(event, seen)]
+        new = [event for event in _new_events(file, batch) if _first_sight(event, seen)]
         room = max(examples - len(missed.examples), 0)
         missed.examples += [_example(file, event) for event in new[:room]]
         _count(file, batch, new, missed)
@@ -91,7 +92,7 @@ def reparse(parsers: Mapping[str, ParseLine], progress: Progress = lambda *_: No
         with home.RawFileLocks() as locks:
             locks.take(file.pk, wait=True)
             with transaction.atomic():
-                _count(file, batch, _new_events(batch), missed)
+                _count(file, batch, _new_events(file, batch), missed)
                 _write(file, batch)
         if not home.alone():
             time.sleep(PAUSE_SECONDS)
@@ -162,12 +163,14 @@ def _frame(file: RawFile) -> bytes:
 # What is new
 
 
-def _new_events(batch: Batch) -> list[PreparedEvent]:
+def _new_events(file: RawFile, batch: Batch) -> list[PreparedEvent]:
     """Return the events that the store does not have; of excluded ones nothing is told (invariant 2)."""
     events = {prepared.event.event_id: prepared for prepared in reversed(batch.events)}
     names = list(events)
     there = {str(name) for query in (KNOWN, event_rows.EXCLUDED) for (name,) in sql.rows_in(query, names)}
-    return [event for name, event in reversed(events.items()) if name not in there]
+    new = [event for name, event in reversed(events.items()) if name not in there]
+    forgotten = arrivals.forgotten([event_rows.arrival(file, event) for event in new])
+    return [prepared for prepared in new if prepared.event.event_id not in forgotten]
 
 
 def _first_sight(prepared: PreparedEvent, seen: set[bytes]) -> bool:

@@ -18,7 +18,7 @@ COLUMNS = """s.id, s.session_id, s.source, s.project, s.branch, s.title, s.first
 # A sub-agent is folded into its parent, unless the parent is out of reach.
 SESSIONS = f"""
     SELECT {COLUMNS} FROM visible_session s
-    WHERE {{condition}}
+    WHERE {{condition}} AND s.session_id NOT LIKE '%:memory/%'
         AND NOT EXISTS (SELECT 1 FROM visible_session p WHERE p.session_id = s.parent AND s.parent <> '' AND {{parent}})
         AND (s.last_at, s.session_id) < (?, ?)
     ORDER BY s.last_at DESC, s.session_id DESC LIMIT ?"""

@@ -17,6 +17,7 @@ from ingest.adapters.files import roots, walk
 from ingest.adapters.markup import read_turn, together, without_last_reminders
 from ingest.adapters.own_tools import is_own_answer, is_own_tool, own_call_text
 from ingest.adapters.times import utc_time
+from ingest.memories.page import with_memories
 from memory.errors import MalformedLine
 from memory.json_line import JsonObject, load_object
 from memory.parsed import COMPACTION, Kind, Line, ParsedEvent, ParsedLine, Role, State, Title, TitleKind, event_id
@@ -447,7 +448,7 @@ ADAPTER = Adapter(
     source=SOURCE,
     display_name="Claude Code",
     discover=discover,
-    parse_line=parse_line,
+    parse_line=with_memories(SOURCE, parse_line),
     version=version,
     places=places,
     retention=retention,

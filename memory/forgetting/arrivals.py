@@ -39,6 +39,13 @@ def exclude(arrivals: Collection[Arrival]) -> None:
     _exclude_by_session(arrivals)
 
 
+def forgotten(arrivals: Collection[Arrival]) -> set[str]:
+    """Return the events of those that would be excluded; changes nothing."""
+    sessions = _forgotten_sessions()
+    by_session = {each.event_id for each in arrivals if _tombstones(each.session, sessions)}
+    return by_session.union(*_by_value(arrivals).values())
+
+
 def _write(found: Mapping[str, set[str]]) -> None:
     actor = Actor(kind="cli", name="origin", channel="sync", device=identity.device_name())
     with mutation("exclude", actor) as change:
@@ -49,9 +56,9 @@ def _write(found: Mapping[str, set[str]]) -> None:
 
 def _exclude_by_session(arrivals: Iterable[Arrival]) -> None:
     """Every store works this out from the tombstone and who owns an event, so it needs no record."""
-    forgotten = _forgotten_sessions()
-    if forgotten:
-        rows = [(each.event_id, name) for each in arrivals for name in forgotten.get(each.session, ())]
+    sessions = _forgotten_sessions()
+    if sessions:
+        rows = [(each.event_id, name) for each in arrivals for name in _tombstones(each.session, sessions)]
         sql.insert("excluded_event (event_id, tombstone)", rows)
 
 
@@ -72,10 +79,19 @@ def _categories(role: str) -> tuple[Category, ...]:
 
 def moved(sessions: Collection[int]) -> None:
     """Hide and show again events that moved between sessions, where one of them is forgotten."""
-    forgotten = _forgotten_sessions()
-    if forgotten:
+    covered = _forgotten_sessions()
+    if covered:
         names = {str(name) for (name,) in sql.rows_in(SESSION_NAMES, sorted(sessions))}
-        state.refold(tombstones.settle({tombstone for name in names for tombstone in forgotten.get(name, ())}))
+        state.refold(tombstones.settle({tombstone for name in names for tombstone in _tombstones(name, covered)}))
+
+
+def _tombstones(session: str, covered: Mapping[str, set[str]]) -> set[str]:
+    """Return the tombstones of a session, those of the sessions whose sub-agent it is among them (definitions)."""
+    found = set(covered.get(session, ()))
+    while "/" in session:
+        session = session.rpartition("/")[0]
+        found |= covered.get(session, set())
+    return found
 
 
 def _forgotten_sessions() -> Mapping[str, set[str]]:

@@ -16,23 +16,38 @@ from memory.text import cut, normalise
 VERSIONS = "SELECT entry_id FROM entry WHERE chain IN ({marks})"
 CITED = """
     SELECT s.event_id FROM entry_source s JOIN entry e ON e.id = s.entry_id WHERE e.chain IN ({marks})"""
+# The file that an imported entry follows: whatever it says later is forgotten too (spec 2, native memories).
+MEMORY_FILES = """
+    SELECT DISTINCT s.session_id FROM entry n JOIN entry_source c ON c.entry_id = n.id
+    JOIN event e ON e.event_id = c.event_id JOIN session s ON s.id = e.session_id
+    WHERE n.imported AND e.tool LIKE 'memory:%' AND n.chain IN ({marks})"""
 CITING = """
     SELECT DISTINCT e.chain FROM entry_source s JOIN entry e ON e.id = s.entry_id
-    WHERE NOT e.forgotten AND s.event_id IN ({marks})"""
+    WHERE s.event_id IN ({marks})"""
 # Twins that are hidden say the same, so all rows are asked, not the visible ones.
 COPIES = """
     SELECT DISTINCT c.event_id, e.text FROM event e JOIN event c ON c.digest = e.digest AND c.role = e.role
     WHERE e.kind = 'message' AND c.kind = 'message' AND e.event_id IN ({marks})"""
+# A statement and a message may say the same; either is forgotten with the other, whichever came first.
+SAID_AS_MESSAGE = """
+    SELECT DISTINCT c.event_id, c.text FROM entry n JOIN event c ON c.digest = n.digest
+    WHERE c.kind = 'message' AND n.chain IN ({marks})"""
+SAID_AS_ENTRY = """
+    SELECT DISTINCT n.chain, n.text FROM event e JOIN entry n ON n.digest = e.digest
+    WHERE e.kind = 'message' AND e.event_id IN ({marks})"""
+SAME_ENTRY = "SELECT DISTINCT o.chain FROM entry n JOIN entry o ON o.digest = n.digest WHERE n.chain IN ({marks})"
 SOURCES_LEFT = """
     SELECT e.chain, s.event_id FROM entry e JOIN entry_source s ON s.entry_id = e.id
-    WHERE NOT e.forgotten AND e.chain IN (
+    WHERE e.chain IN (
         SELECT o.chain FROM entry o JOIN entry_source c ON c.entry_id = o.id WHERE c.event_id IN ({marks}))"""
 ALREADY = "SELECT event_id FROM excluded_event WHERE event_id IN ({marks})"
 EVENT_IN_SCOPE = """
     SELECT e.event_id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
     WHERE e.event_id = ? AND {condition}"""
 SESSION_IN_SCOPE = "SELECT s.session_id FROM visible_session s WHERE s.session_id = ? AND {condition}"
-SESSION_EVENTS = "SELECT e.event_id FROM event e JOIN session s ON s.id = e.session_id WHERE s.session_id = ?"
+SESSION_EVENTS = """
+    SELECT e.event_id FROM event e JOIN session s ON s.id = e.session_id WHERE s.session_id IN ({marks})"""
+CHILDREN = "SELECT session_id FROM session WHERE parent IN ({marks})"
 SEEN_EVENTS = """
     SELECT count(*) FROM json_each(?) k JOIN visible_event e ON e.event_id = k.value
     JOIN visible_session s ON s.id = e.session_id WHERE {condition}"""
@@ -70,15 +85,16 @@ def plan_forget(target: str, scope: Scope) -> Plan:
     """Return what forgetting an entry, an event or a session would cover; changes nothing.
 
     An entry takes its versions and the events they cite, an event the entries that cite it with theirs, a session its
-    events and those that arrive later. Exact copies go with them, and last every entry left without a visible source.
-    Raises `NotFound` for what is not visible in scope.
+    events, its sub-agents' and those that arrive later. Exact copies go with them, and last every entry left without a
+    visible source. Raises `NotFound` for what is not visible in scope.
     """
     chains, events, sessions = _aimed_at(target, scope)
     chains |= _chains(CITING, events if not target.startswith("ent_") else ())
     events |= {str(name) for (name,) in sql.rows_in(CITED, sorted(chains))}
-    copies = _copies(events) - events
+    copies = (_copies(events) | _long(SAID_AS_MESSAGE, chains)) - events
     events |= copies
-    chains |= _without_source(events)
+    chains |= _long(SAID_AS_ENTRY, events) | _chains(SAME_ENTRY, chains) | _without_source(events)
+    sessions |= {str(name) for (name,) in sql.rows_in(MEMORY_FILES, sorted(chains))}
     versions = {str(name) for (name,) in sql.rows_in(VERSIONS, sorted(chains))}
     return Plan(target, tuple(sorted(versions)), tuple(sorted(events)), tuple(sorted(sessions)), len(copies))
 
@@ -104,7 +120,8 @@ def _aimed_at(target: str, scope: Scope) -> tuple[set[str], set[str], set[str]]:
     if sql.rows(EVENT_IN_SCOPE.format(condition=condition), (target, *values)):
         return set(), {target}, set()
     if sql.rows(SESSION_IN_SCOPE.format(condition=condition), (target, *values)):
-        return set(), {str(name) for (name,) in sql.rows(SESSION_EVENTS, (target,))}, {target}
+        sessions = _family(target)
+        return set(), {str(name) for (name,) in sql.rows_in(SESSION_EVENTS, sorted(sessions))}, sessions
     raise NotFound(f"Nothing is held under the id {cut(target, 200)}.")
 
 
@@ -114,8 +131,21 @@ def _chains(query: str, events: Collection[str]) -> set[str]:
 
 def _copies(events: Collection[str]) -> set[str]:
     """Return the messages that say exactly what these say, long enough to be no chance (definitions: exact copy)."""
-    rows = sql.rows_in(COPIES, sorted(events))
+    return _long(COPIES, events)
+
+
+def _long(query: str, names: Collection[str]) -> set[str]:
+    """Return the names that a query gives with a text that is long enough to be known by its value."""
+    rows = sql.rows_in(query, sorted(names))
     return {str(name) for name, text in rows if len(normalise(text)) >= SHORTEST_MESSAGE}
+
+
+def _family(session: str) -> set[str]:
+    """Return a session and those of its sub-agents, and of theirs."""
+    found, fresh = {session}, {session}
+    while fresh := {str(name) for (name,) in sql.rows_in(CHILDREN, sorted(fresh))} - found:
+        found |= fresh
+    return found
 
 
 def _without_source(events: Collection[str]) -> set[str]:

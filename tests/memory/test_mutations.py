@@ -63,6 +63,14 @@ def say_hello(token: str) -> None:
     devices.hello(told, principal, OWNER, 1)
 
 
+def keep_a_memory(talk: AgentHome) -> None:
+    """Let an agent keep a memory in a file of its own."""
+    page = talk.path / ".claude" / "projects" / "-w-app" / "memory" / "page.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("Tests use a real database.")
+    talk.sync()
+
+
 Prepare = Callable[[AgentHome], object]
 Act = Callable[[AgentHome, object], object]
 # The module and function that opens the mutation -> what must be there before, and what to do.
@@ -85,6 +93,7 @@ CASES: dict[str, tuple[Prepare, Act]] = {
     ),
     "access.tokens.refuse": (lambda _: None, lambda *_: tokens.refuse("token:10.0.0.1", OWNER)),
     "devices.hello": (lambda _: tokens.create("laptop", tokens.DEVICE, OWNER), lambda _, token: say_hello(str(token))),
+    "entries.imported.settle": (lambda _: None, lambda talk, _: keep_a_memory(talk)),
     "records.recovery.recover": (lambda _: lose_a_commit(), lambda *_: recovery.recover()),
 }
 
@@ -106,7 +115,18 @@ def test_every_mutating_operation_has_a_case() -> None:
 
 
 def test_nothing_writes_records_outside_a_mutation() -> None:
-    writers = {"arrivals", "forget", "correct", "remember", "review", "name_project", "recovery", "rebuild", "log"}
+    writers = {
+        "arrivals",
+        "forget",
+        "correct",
+        "remember",
+        "review",
+        "name_project",
+        "recovery",
+        "rebuild",
+        "log",
+        "imported",
+    }
     found = set()
     for path in MEMORY.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

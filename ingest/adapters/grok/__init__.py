@@ -14,6 +14,7 @@ from ingest.adapters.grok.chat import read_chat
 from ingest.adapters.grok.session import LONGEST_PATH, SOURCE, Place, decoded, place_of
 from ingest.adapters.grok.updates import read_update
 from ingest.adapters.journal import read_only
+from ingest.memories.page import with_memories
 from memory.parsed import Line, ParsedLine, State
 
 _UPDATES, _CHAT = "updates.jsonl", "chat_history.jsonl"
@@ -119,7 +120,7 @@ ADAPTER = Adapter(
     source=SOURCE,
     display_name="Grok Build",
     discover=discover,
-    parse_line=parse_line,
+    parse_line=with_memories(SOURCE, parse_line),
     version=version,
     read_rows=read_rows,
     places=places,

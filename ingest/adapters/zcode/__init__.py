@@ -8,6 +8,7 @@ from ingest.adapters.files import one_file, roots
 from ingest.adapters.journal import database
 from ingest.adapters.zcode.parts import SOURCE, parse_line
 from ingest.adapters.zcode.rows import read_rows
+from ingest.memories.page import with_memories
 
 _NAME = "db.sqlite"
 
@@ -44,7 +45,7 @@ ADAPTER = Adapter(
     source=SOURCE,
     display_name="ZCode",
     discover=discover,
-    parse_line=parse_line,
+    parse_line=with_memories(SOURCE, parse_line),
     version=version,
     read_rows=read_rows,
     places=places,

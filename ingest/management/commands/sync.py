@@ -96,6 +96,8 @@ def _say_what_next(report: Report, paper: Paper) -> None:
     if malformed := sum(did.malformed for did in report.sources.values()):
         were = "was" if malformed == 1 else "were"
         paper.line(f"{counted(malformed, 'line')} {were} malformed; {command_line(['status'])} says why.")
+    if memories := sum(did.memories for did in report.sources.values()):
+        paper.line(f"{counted(memories, 'entry', 'entries')} follow your agents' own memories; entries lists them.")
     if any(did.events for did in report.sources.values()):
         paper.line(f"Search them: {command_line(['search', 'WORDS'])}")
 

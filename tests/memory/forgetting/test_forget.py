@@ -85,6 +85,42 @@ class TestPlan:
         assert len(plan.events) == 6
         assert plan.entries == (first.entry_id,)
 
+    def test_a_session_takes_its_sub_agents_and_what_they_say_later(self, talk: AgentHome) -> None:
+        agent = talk.path / ".claude/projects/-w-app" / session_uuid(1) / "subagents" / "agent-a1.jsonl"
+        agent.parent.mkdir(parents=True)
+        record = user(40, "check every port of the machine", session_uuid(1), isSidechain=True, agentId="a1")
+        agent.write_text(json.dumps(record) + "\n")
+        talk.sync()
+        assert event(40) in plan_forget(SESSION, EVERYTHING).events
+        forgotten(SESSION)
+        later = user(41, "and every door of the house", session_uuid(1), isSidechain=True, agentId="b2")
+        (agent.parent / "agent-b2.jsonl").write_text(json.dumps(later) + "\n")
+        talk.sync()
+        assert {event(40), event(41)} & visible() == set()
+
+    def test_a_message_that_says_what_an_entry_says_goes_with_it_and_the_other_way(
+        self, owner: Writer, talk: AgentHome
+    ) -> None:
+        statement = "The vault key lies under the third stone."
+        session = session_uuid(9)
+        talk.write(session, user(60, statement, session))
+        talk.sync()
+        first = owner.remember(statement, Wanted(event(7)))
+        again = owner.remember(statement, Wanted(event(7)), kind="memory")
+        plan = plan_forget(first.entry_id, EVERYTHING)
+        assert event(60) in plan.events
+        assert again.entry_id in plan.entries
+        assert first.entry_id in plan_forget(event(60), EVERYTHING).entries
+
+    def test_a_second_tombstone_names_what_the_first_hides(self, owner: Writer) -> None:
+        first = owner.remember("Sessions live in SQLite.", Wanted(event(1)), Wanted(event(2)))
+        one = forgotten(first.entry_id)
+        restore(one, "it is fine", OWNER)
+        two = forgotten(event(2))
+        assert first.entry_id not in active()
+        restore(two, "it is fine", OWNER)
+        assert first.entry_id in active()
+
     def test_what_is_not_there_or_not_seen_is_not_planned(self, owner: Writer) -> None:
         first = owner.remember("Sessions live in SQLite.")
         for target in (first.entry_id, event(1), SESSION):
