@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 import zstandard
 
@@ -20,6 +20,8 @@ from memory.parsed import State
 
 # A row makes a few events at most, so that a batch of rows fits one transaction.
 ROWS_PER_BATCH = 200
+# A small piece bounds what one call of the decoder can give: a frame of zeros holds thousands of times its size.
+_COMPRESSED_PIECE = 1 << 10
 
 
 class Unreadable(OriginError):
@@ -92,8 +94,17 @@ class LineReader:
         self._start = 0  # the source's byte at which the buffer begins
 
     def read(self, cursor: Cursor) -> Stretch:
-        """Return the complete lines after the cursor."""
-        return Stretch(self.read_lines(cursor.bytes))
+        """Return the complete lines after the cursor.
+
+        Raises `Unreadable` at the end of a compressed file that breaks off: what came before was given.
+        """
+        data = self.read_lines(cursor.bytes)
+        if not data and isinstance(self._stream, _Decompressed) and self._stream.breaks_off:
+            raise Unreadable(
+                f"{self._file.path} breaks off in the middle of its compressed data; what stands before that is"
+                " archived, and the rest will be once the file is whole."
+            )
+        return Stretch(data)
 
     def read_lines(self, offset: int) -> bytes:
         """Return the complete lines from byte `offset` on: at most 1 MiB of them, or one longer line.
@@ -197,11 +208,52 @@ def first_lines(file: SourceFile, limit: int) -> Iterator[bytes]:
             limit -= len(line)
 
 
+class _Decompressed(io.RawIOBase):
+    """What a zstd file holds, frame after frame. The library's own reader takes a file that breaks off for its end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decoder = zstandard.ZstdDecompressor().decompressobj()
+        self._held = b""
+        self.breaks_off = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._next(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _next(self, most: int) -> bytes:
+        while not self._held:
+            if self._decoder.eof:
+                rest, self._decoder = self._decoder.unused_data, zstandard.ZstdDecompressor().decompressobj()
+            else:
+                rest = b""
+            piece = rest or self._stream.read(_COMPRESSED_PIECE)
+            if not piece:
+                self.breaks_off = not self._ended
+                return b""
+            self._held = self._decoder.decompress(piece)
+            self._ended = self._decoder.eof
+        data, self._held = self._held[:most], self._held[most:]
+        return data
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._stream.close()
+        super().close()
+
+    # True right after a whole frame; an empty file holds none.
+    _ended = False
+
+
 def _open(file: SourceFile) -> BinaryIO:
     stream = Path(file.path).open("rb")  # noqa: SIM115 - LineReader.close does it
     if file.form == "lines":
         return stream
-    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=True)
+    return cast(BinaryIO, _Decompressed(stream))
 
 
 def _hex(data: bytes) -> str:

@@ -194,3 +194,25 @@ def test_a_compressed_log_that_is_damaged_costs_one_line(store: Path, agent_home
     assert report.events == 14
     assert len(report.problems) == 1
     assert damaged.name in report.problems[0]
+
+
+@pytest.mark.parametrize("left", [0.0, 0.3, 0.9, "all but one byte"])
+def test_a_compressed_log_that_breaks_off_is_one_sentence_and_goes_on_when_it_is_whole(
+    store: Path, agent_home: AgentHome, left: float | str
+) -> None:
+    path = place(agent_home, "conversation")
+    compress(path)
+    packed = path.with_name(path.name + ".zst")
+    whole = packed.read_bytes()
+    packed.write_bytes(whole[:-1] if isinstance(left, str) else whole[: int(len(whole) * left)])
+    for _ in range(2):
+        report = agent_home.sync().sources["codex"]
+        assert report.failed == ""
+        [problem] = report.problems
+        assert (str(packed) in problem, "breaks off" in problem) == (True, True)
+    packed.write_bytes(whole)
+    agent_home.sync()
+    plain = zstandard.decompress(whole, max_output_size=1 << 24)
+    [(held,)] = sql.rows("SELECT bytes FROM raw_file WHERE source = 'codex'")
+    assert held == len(plain)
+    assert agent_home.sync().sources["codex"].problems == []
