@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.generate import DAYS, Tally, parse_size, write_logs, write_one_file
 
-SIZE = 300_000
+SIZE = 1_200_000
 UNTIL = date(2026, 3, 31)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import environment, origin
+from tests.commands import ROOT, environment, origin
 from tests.forked import Forked
 
 
@@ -27,7 +27,8 @@ def run(line: str, home: Path, person: Path) -> str:
     variables = environment(home, person)
     while "=" in words[0]:
         name, _, variables[name] = words.pop(0).partition("=")
-    assert words.pop(0) == sys.executable, line
+    # Printed relative to the checkout where it lies in it.
+    assert str(ROOT / words.pop(0)) == sys.executable, line
     process = Forked(*words, env=variables)
     out, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
