@@ -27,7 +27,7 @@ def open_store() -> None:
     """
     home.create()
     home.attach()
-    if _pending():
+    if not _is_write_ahead() or _pending():
         with home.lock("migrate"):
             if _pending():
                 migrate()
@@ -66,6 +66,18 @@ def setting(key: str, default: str = "") -> str:
     """Return one fact about this store, or `default`."""
     row = Setting.objects.filter(key=key).first()
     return row.value if row else default
+
+
+def _is_write_ahead() -> bool:
+    """True for a database that is in WAL mode: bytes 18 and 19 of its header (sqlite.org/fileformat2.html, 1.3.3).
+
+    Whoever opens it first switches it, for which SQLite waits for nobody: two at once, and one fails as busy.
+    """
+    try:
+        with home.database_path().open("rb") as file:
+            return file.read(20)[18:] == b"\x02\x02"
+    except FileNotFoundError:
+        return False
 
 
 def _pending() -> bool:
