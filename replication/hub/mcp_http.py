@@ -18,7 +18,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from memory.access.tokens import Principal
 from memory.actor import Actor, agent_name
-from memory.times import zone_named
+from memory.times import process_zone, zone_named
 from replication.hub import client
 from replication.mcp_server import Context, build_server
 from replication.stdio import client_of
@@ -95,7 +95,7 @@ def _call(name: str, arguments: dict[str, Any], context: Context) -> str:
     assert context.request is not None, "over HTTP every call has a request"
     principal, request = context.request.scope[_CALLER]
     principal.require("read")
-    zone = zone_named(request.headers.get("X-Origin-Timezone", ""))
+    zone = zone_named(named) if (named := request.headers.get("X-Origin-Timezone")) else process_zone()
     return call(name, arguments, principal.scope, zone, _actor(principal, request, context))
 
 
