@@ -70,7 +70,9 @@ class Command(StoreCommand):
             self.print_json({"name": name, "token": token, "scopes": list(scope)})
             return
         self.paper().line(token)
-        self.stderr.write("This is shown once. On the device: hub connect URL --token TOKEN", lambda text: text)
+        self.stderr.write(
+            "This is shown once. It goes with every request: Authorization: Bearer TOKEN", lambda text: text
+        )
 
     def _say(self, sentence: str, *, as_json: bool) -> None:
         if as_json:
