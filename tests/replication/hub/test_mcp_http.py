@@ -68,7 +68,7 @@ def test_a_write_is_by_the_client_at_the_token(filled: Hub) -> None:
     source = [{"quote": "release Heron"}]
     failed, text = ask(filled, token, "remember", "2026-07-28", kind="memory", text="It is Heron.", sources=source)
     assert (failed, json.loads(text)["receipt"]["outcome"]) == (False, "created")
-    _, text = ask(filled, token, "search", query="heron", **{"in": "entries"})
+    _, text = ask(filled, token, "search", query="heron")
     assert json.loads(text)["entries"][0]["author"] == "cursor-agent@agent"
 
 
