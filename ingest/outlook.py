@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ingest import exclude, plan
 from ingest.adapters.contract import Adapter, Environment, SourceFile
+from ingest.memories.files import find as memory_files
 from memory.status import PURGE_DAYS, AtSource, Purge
 from memory.times import from_ms, ms
 
@@ -18,8 +19,11 @@ def at_sources(adapters: Iterable[Adapter], environment: Environment, now: str) 
     for adapter in adapters:
         if adapter.source not in excluded:
             files, _, failure = plan.discover(adapter, environment)
-            if not failure:
-                found[adapter.source] = AtSource(files.keys(), _purge(adapter, environment, files.values(), now))
+            failures: list[OSError] = []
+            memories = {file.logical_path for file in memory_files(adapter.source, environment, failures)}
+            if not failure and not failures:
+                purge = _purge(adapter, environment, files.values(), now)
+                found[adapter.source] = AtSource(files.keys() | memories, purge)
     return found
 
 

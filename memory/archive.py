@@ -104,7 +104,7 @@ class Appended:
 # Of several generations the last row wins.
 KNOWN = """
     SELECT logical_path, id, generation, bytes, size, mtime_ns, inode FROM raw_file
-    WHERE store = '' AND source = ? ORDER BY generation"""
+    WHERE store = '' AND source = ? AND logical_path GLOB ? ORDER BY generation"""
 RESERVE = "UPDATE raw_file SET next_key = ?, end_key = ? WHERE id = ?"
 EXPECT = "UPDATE raw_file SET size = ?, mtime_ns = -1 WHERE id = ?"
 POSITIONS = "SELECT id, bytes, next_key, end_key FROM raw_file WHERE id IN ({marks})"
@@ -120,20 +120,12 @@ INSERT_FRAME = """raw_frame
 FRAME_DIGESTS = "SELECT raw_offset, raw_length, sha256 FROM raw_frame WHERE raw_file_id = ? ORDER BY raw_offset"
 
 
-def known(source: str) -> dict[str, Known]:
-    """Return every file known of a source of this store, by logical path, in its newest generation."""
-    return {str(path): Known(*fields) for path, *fields in sql.rows(KNOWN, (source,))}
+def known(source: str, pattern: str = "*") -> dict[str, Known]:
+    """Return the files known of a source of this store, by logical path, in their newest generation.
 
-
-def is_known(key: RawKey) -> bool:
-    """True where there is a row for a raw file."""
-    return RawFile.objects.filter(**key._asdict()).exists()
-
-
-def journals(source: str, prefix: str) -> list[tuple[int, str]]:
-    """Return (id, logical path) of this store's raw files of a source whose paths begin so."""
-    found = RawFile.objects.filter(store="", source=source, logical_path__startswith=prefix).order_by("id")
-    return list(found.values_list("id", "logical_path"))
+    `pattern` is an SQLite GLOB on the logical path.
+    """
+    return {str(path): Known(*fields) for path, *fields in sql.rows(KNOWN, (source, pattern))}
 
 
 def new_generation(key: RawKey, origin: Origin) -> Cursor:

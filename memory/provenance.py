@@ -44,6 +44,7 @@ ELSEWHERE = """
     SELECT 1 FROM event e JOIN session s ON s.id = e.session_id
     WHERE e.raw_file_id = ? AND e.line = ? AND NOT ({condition}) LIMIT 1"""
 ANY_FORGOTTEN = "SELECT 1 FROM tombstone WHERE live LIMIT 1"
+LINES = "SELECT lines FROM raw_file WHERE id = ?"
 MIRROR_PATH = "SELECT mirror_path FROM raw_file WHERE id = ?"
 # The frame in which a line begins, and those after it, for a line that later appends continued.
 FRAMES = """
@@ -162,6 +163,12 @@ def read_line(raw_file: int, line: int) -> bytes:
     if not number:
         raise NotFound(f"The mirror has no line {line}.")
     return b"".join(pieces)
+
+
+def last_line(raw_file: int) -> bytes:
+    """Return the last complete line that was ingested of a raw file, or nothing where there is none."""
+    lines = int(sql.rows(LINES, (raw_file,))[0][0])
+    return read_line(raw_file, lines) if lines else b""
 
 
 def masked_line(data: bytes) -> str:

@@ -3,9 +3,8 @@
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from ingest.adapters.contract import Environment
+from ingest.adapters.contract import Environment, SourceFile
 from ingest.adapters.files import roots, walk
 
 # Below this the memories of a source lie among its logical paths; no log of any agent begins so.
@@ -18,32 +17,18 @@ _SESSIONS = frozenset({"sessions"})
 _GROK = re.compile(r"memory(?:-[a-z0-9]+)?")
 
 
-class MemoryFile(NamedTuple):
-    """One memory file as it was found; `item` names it among those of its source, on any machine alike."""
+def find(source: str, environment: Environment, failures: list[OSError]) -> Iterator[SourceFile]:
+    """Yield the memory files of one source as sources of rows: a row is a version, journalled when it is seen.
 
-    source: str
-    path: str
-    item: str
-    size: int
-    mtime_ns: int
-    inode: int
-
-    @property
-    def logical_path(self) -> str:
-        """Where its journal stands among the source's files."""
-        return f"{PREFIX}{self.item}"
-
-
-def find(source: str, environment: Environment, failures: list[OSError]) -> Iterator[MemoryFile]:
-    """Yield the memory files of one source; an agent that keeps none gives none. Failures are added to the list."""
+    An agent that keeps none gives none. Failures are added to the list.
+    """
     for folder, prefix in _FOLDERS.get(source, _none)(environment, failures):
         pages = list(walk(folder, _is_page, _SESSIONS, failures))
         # An index lists topics that have files of their own; without any it is the memory itself.
         topics = [page for page in pages if page.relative.rpartition("/")[2] != _INDEX]
         for page in topics if topics and source != "grok" else pages:
-            status = page.status
-            item = f"{prefix}{page.relative}"
-            yield MemoryFile(source, page.path, item, status.st_size, status.st_mtime_ns, status.st_ino)
+            status, path = page.status, f"{PREFIX}{prefix}{page.relative}"
+            yield SourceFile(source, page.path, path, "rows", status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _none(environment: Environment, failures: list[OSError]) -> Iterator[tuple[str, str]]:

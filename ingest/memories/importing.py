@@ -2,23 +2,24 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from ingest import plan
 from ingest.adapters.contract import Adapter, Environment, SourceFile
 from ingest.exclude import Rules
-from ingest.memories.files import LARGEST, PREFIX, MemoryFile, find
-from memory import archive, home
-from memory.archive import Known, Origin, Piece, RawKey
+from ingest.memories.files import LARGEST, PREFIX, find
+from memory import archive, home, provenance
+from memory.archive import Origin, Piece, RawKey
 from memory.entries import imported
 from memory.errors import Conflict
-from memory.times import now
+from memory.times import from_ms, now
 
-# Stands for the SHA-256 of a file that is not there.
-_GONE = "gone"
+# What tells a version from the one before it.
+_TOLD_BY = ("sha256", "gone")
+
+Version = dict[str, object]
 
 
 def import_memories(adapter: Adapter, environment: Environment, rules: Rules) -> tuple[int, list[str]]:
@@ -28,74 +29,65 @@ def import_memories(adapter: Adapter, environment: Environment, rules: Rules) ->
     """
     failures: list[OSError] = []
     there = list(find(adapter.source, environment, failures))
-    known = {path: each for path, each in archive.known(adapter.source).items() if path.startswith(PREFIX)}
+    known = archive.known(adapter.source, f"{PREFIX}*")
     problems = [f"{each.filename} could not be read: {each.strerror}." for each in failures]
-    for file in _allowed(there, rules):
-        problems += _journal(adapter, file, known.get(file.logical_path))
+    for file in plan.changed(rules.without_excluded_paths(there), known):
+        problems += _journal(adapter, file)
     if not failures:
         for path in known.keys() - {file.logical_path for file in there}:
             _vanish(adapter, path)
     written = 0
-    for raw_file, path in archive.journals(adapter.source, PREFIX):
-        written += imported.settle(
-            raw_file, adapter.source, _near(adapter.source, path), _project(adapter.source, path)
-        )
+    for path, each in archive.known(adapter.source, f"{PREFIX}*").items():
+        written += imported.settle(each.id, adapter.source, _near(adapter.source, path), _project(adapter.source, path))
     return written, problems
 
 
-def _allowed(files: Iterable[MemoryFile], rules: Rules) -> list[MemoryFile]:
-    """Leave out what the owner excludes by path."""
-    files = list(files)
-    as_sources = [SourceFile(f.source, f.path, f.logical_path, "rows", f.size, f.mtime_ns, f.inode) for f in files]
-    kept = {each.path for each in rules.without_excluded_paths(as_sources)}
-    return [file for file in files if file.path in kept]
-
-
-def _journal(adapter: Adapter, file: MemoryFile, known: Known | None) -> list[str]:
-    """Append a version of a file that is not the last one journalled; an unchanged file costs a stat."""
-    if known and (known.size, known.mtime_ns, known.inode) == (file.size, file.mtime_ns, file.inode):
-        return []
+def _journal(adapter: Adapter, file: SourceFile) -> list[str]:
+    """Append what a file says now; returns why it could not be read, if so."""
     if file.size > LARGEST:
         return [f"{file.path} is larger than any memory and was left out."]
     try:
         data = Path(file.path).read_bytes()
     except OSError as error:
         return [] if isinstance(error, FileNotFoundError) else [f"{file.path} could not be read: {error.strerror}."]
-    seen = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
-    version: dict[str, object] = {
-        "path": file.item,
-        "seen": seen,
+    version: Version = {
+        "path": file.logical_path.removeprefix(PREFIX),
+        "seen": from_ms(file.mtime_ns // 1_000_000),
         "sha256": hashlib.sha256(data).hexdigest(),
         "text": data.decode("utf-8", "replace"),
     }
-    origin = Origin(file.path, "rows", file.size, file.mtime_ns, file.inode)
-    _append(adapter, file.logical_path, origin, version, str(version["sha256"]))
+    _append(adapter, file.logical_path, plan.origin(file), version)
     return []
 
 
 def _vanish(adapter: Adapter, path: str) -> None:
-    """Journal that a file is gone, or became the index of others, once."""
-    cursor = archive.cursor(RawKey("", adapter.source, path))
-    if cursor.watermark.get("version") != _GONE:
-        version: dict[str, object] = {"path": path.removeprefix(PREFIX), "seen": now(), "gone": 1}
-        _append(adapter, path, cursor.origin._replace(size=-1, mtime_ns=-1, inode=-1), version, _GONE)
+    """Append that a file is gone, or became the index of others."""
+    origin = archive.cursor(RawKey("", adapter.source, path)).origin
+    version: Version = {"path": path.removeprefix(PREFIX), "seen": now(), "gone": 1}
+    _append(adapter, path, origin._replace(size=-1, mtime_ns=-1, inode=-1), version)
 
 
-def _append(adapter: Adapter, path: str, origin: Origin, version: dict[str, object], mark: str) -> None:
+def _append(adapter: Adapter, path: str, origin: Origin, version: Version) -> None:
+    """Append a version to a file's journal, unless it is the one that the journal ends with."""
     key = RawKey("", adapter.source, path)
-    archive.register([(key, origin)] if not archive.is_known(key) else [])
-    cursor = archive.cursor(key)
+    archive.register([(key, origin)])
+    raw_file = archive.cursor(key).id
     with home.RawFileLocks() as locks:
-        locks.take(cursor.id, wait=True)
-        cursor = archive.cursor(key)
-        if cursor.watermark.get("version") != mark:
+        locks.take(raw_file, wait=True)
+        if not _is_last(raw_file, version):
             line = msgspec.json.encode(version, order="sorted") + b"\n"
             try:
-                piece = Piece(cursor.id, cursor.bytes, line, adapter.parse_line, origin, {"version": mark})
-                archive.append_all([piece])
+                archive.append_all([Piece(raw_file, archive.cursor(key).bytes, line, adapter.parse_line, origin)])
             except Conflict:
-                return
-        archive.seen(cursor.id, origin)
+                return  # another sync has seen it too
+        archive.seen(raw_file, origin)
+
+
+def _is_last(raw_file: int, version: Version) -> bool:
+    """True for the version that a journal ends with: read there, since no database that is made anew would know."""
+    line = provenance.last_line(raw_file)
+    last: Version = msgspec.json.decode(line) if line else {}
+    return bool(last) and all(last.get(name) == version.get(name) for name in _TOLD_BY)
 
 
 def _near(source: str, path: str) -> str:

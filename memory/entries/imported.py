@@ -8,6 +8,8 @@ import secrets
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import msgspec
+
 from memory import sql
 from memory.actor import Actor
 from memory.entries.remember import LONGEST_TEXT
@@ -21,11 +23,11 @@ from memory.text import cut, normalise
 from memory.times import now
 
 IMPORTED_CONFIDENCE = 80
-# The last line of a journal, and what it says: nothing where the file is gone.
-LAST_LINE = "SELECT lines FROM raw_file WHERE id = ?"
-LATEST = """
-    SELECT s.session_id, e.event_id, e.tool, e.text, e.line FROM event e JOIN session s ON s.id = e.session_id
-    WHERE e.raw_file_id = ? AND e.kind = 'meta' ORDER BY e.line, e.id"""
+# Every version, and whether it is the journal's last line: where the file is gone, that line says nothing.
+VERSIONS = """
+    SELECT s.session_id, e.event_id, e.tool, e.text, e.line = r.lines
+    FROM event e JOIN session s ON s.id = e.session_id JOIN raw_file r ON r.id = e.raw_file_id
+    WHERE r.id = ? AND e.kind = 'meta' ORDER BY e.line, e.id"""
 CHAIN = """
     SELECT n.chain FROM entry n JOIN entry_source c ON c.entry_id = n.id JOIN event e ON e.event_id = c.event_id
     JOIN session s ON s.id = e.session_id WHERE s.session_id = ? AND n.imported ORDER BY n.id LIMIT 1"""
@@ -65,11 +67,9 @@ def settle(raw_file: int, source: str, near: str, project: str) -> int:
 
 def _items(raw_file: int) -> Iterable[Item]:
     """Return every item that any version of a file held, as its last version has it."""
-    lines = int(sql.rows(LAST_LINE, (raw_file,))[0][0])
     found: dict[str, Item] = {}
-    for session, event, tool, text, line in sql.rows(LATEST, (raw_file,)):
-        said = str(text) if line == lines else None
-        found[str(session)] = Item(str(session), str(event), str(tool).partition(":")[2], said)
+    for session, event, tool, text, is_last in sql.rows(VERSIONS, (raw_file,)):
+        found[session] = Item(session, event, tool.partition(":")[2], text if is_last else None)
     return found.values()
 
 
@@ -119,19 +119,8 @@ def _import(item: Item, chain: str, actor: Actor, project: str, change: Mutation
     if current is None:
         return _write(first, first.entry, actor, change)
     heads = Entry.objects.filter(chain=chain, superseded=False).values_list("entry_id", flat=True)
-    body = Correct(
-        entry=first.entry,
-        kind=first.kind,
-        text=first.text,
-        confidence=first.confidence,
-        sources=first.sources,
-        trust=first.trust,
-        project=current.project,
-        imported=1,
-        chain=chain,
-        supersedes=tuple(heads),
-    )
-    return _write(body, body.entry, actor, change)
+    said = msgspec.structs.asdict(first) | {"project": current.project}
+    return _write(Correct(**said, chain=chain, supersedes=tuple(heads)), first.entry, actor, change)
 
 
 def _write(body: Remember | End, target: str, actor: Actor, change: Mutation) -> int:

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingest.adapters import ADAPTERS
+from ingest.adapters.contract import Environment
+from ingest.outlook import at_sources
 from memory import mirror, sql, tools
 from memory.check import check
 from memory.entries import imported
@@ -20,7 +23,8 @@ from memory.forgetting.plan import plan_forget
 from memory.models import Entry, Record
 from memory.rebuild import rebuild
 from memory.scope import EVERYTHING
-from memory.times import process_zone
+from memory.status import status
+from memory.times import now, process_zone
 from tests.conftest import AgentHome, session_uuid, user
 from tests.memory.entries.conftest import OWNER, Writer
 from tests.memory.test_check import PARSERS
@@ -67,6 +71,15 @@ def held() -> list[tuple[str, str, str]]:
 def texts() -> list[str]:
     """Return the texts of the entries that hold now."""
     return [text for _, text, _ in held()]
+
+
+def alone(environment: Environment) -> int:
+    """Return how many files of Claude Code status says are held here alone."""
+    [source] = [
+        each for each in status(at_sources(ADAPTERS, environment, now())).sources if each.source == "claude-code"
+    ]
+    assert source.sole_copies
+    return source.sole_copies.files
 
 
 def test_a_page_is_an_entry_with_the_line_it_came_from(memories: Memories) -> None:
@@ -199,8 +212,11 @@ class TestTheOwnersWord:
     def test_a_rebuild_imports_nothing_twice(self, memories: Memories) -> None:
         memories.write("Use Postgres.")
         memories.write("Use SQLite.")
+        [(path,)] = sql.rows("SELECT mirror_path FROM raw_file WHERE logical_path LIKE 'memories/%'")
+        journal = mirror.path_of(str(path)).read_bytes()
         rebuild(PARSERS)
         assert (memories.sync(), texts(), Entry.objects.count()) == (0, ["Use SQLite."], 2)
+        assert mirror.path_of(str(path)).read_bytes() == journal
         memories.write("Use DuckDB.")
         assert texts() == ["Use DuckDB."]
 
@@ -258,6 +274,13 @@ class TestPlaces:
         before = mirror.path_of(str(path)).read_bytes()
         memories.write("Use SQLite.")
         assert mirror.path_of(str(path)).read_bytes().startswith(before)
+
+    def test_a_page_that_is_there_is_not_said_to_be_held_here_alone(self, memories: Memories) -> None:
+        file = memories.write("Use Postgres.")
+        environment = memories.home.environment
+        assert alone(environment) == 0
+        file.unlink()
+        assert alone(environment) == 1
 
     def test_timelines_do_not_list_them_as_sessions(self, memories: Memories) -> None:
         memories.write("Use Postgres.")
