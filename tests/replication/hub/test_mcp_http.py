@@ -89,8 +89,12 @@ def test_a_token_of_one_project_sees_no_other(filled: Hub) -> None:
     made = origin("token", "--json", "create", "shop-agent", "--scope", "read", "--project", "shop", home=filled.home)
     token = json.loads(made.stdout)["token"]
     assert "walnut" in ask(filled, token, "search", query="sell")[1]
-    for tool, arguments in (("search", {"query": "release heron"}), ("timeline", {"since": "2020-01-01"})):
-        assert "Heron" not in ask(filled, token, tool, **arguments)[1]
+    asked: list[dict[str, Any]] = [
+        {"tool": "search", "query": "release heron"},
+        {"tool": "timeline", "since": "2020-01-01"},
+    ]
+    for arguments in asked:
+        assert "Heron" not in ask(filled, token, **arguments)[1]
 
 
 @pytest.mark.parametrize("origin_header", ["https://evil.example", "null"])
