@@ -133,7 +133,7 @@ def _empty_manifest() -> Manifest:
         made_at=now(),
         files=[],
         counts=counts,
-        digests={"records": digest.of_records(), "events": digest.of_events()},
+        digests=digest.of_store(),
     )
 
 

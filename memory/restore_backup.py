@@ -5,10 +5,9 @@ import io
 import os
 import re
 import shutil
-import sqlite3
 import tarfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -29,7 +28,8 @@ _LARGEST_MANIFEST = 1 << 28
 def restore_backup(path: Path, into: Path) -> Manifest:
     """Unpack a backup into `into`, a directory that is empty or missing, and return what it holds.
 
-    The store there gets a new incarnation: it may have forgotten what it already told others. Raises `InvalidInput` for
+    The store there gets a new incarnation, since it may have forgotten what it already told others, and its tokens open
+    nothing before they are confirmed. Raises `InvalidInput` for
     a directory with something in it and `OriginError` for a backup that is damaged or incomplete; nothing is left then.
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
@@ -43,7 +43,9 @@ def restore_backup(path: Path, into: Path) -> Manifest:
         if into.exists():
             into.rmdir()
         os.rename(draft, into)
-    except (OSError, EOFError, tarfile.TarError, zstandard.ZstdError) as error:
+    except OSError as error:
+        raise OriginError(f"{error.filename or path} could not be used: {error.strerror or error}.") from error
+    except (EOFError, tarfile.TarError, zstandard.ZstdError) as error:
         raise OriginError(f"{path} is no whole backup, or damaged: {error}.") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -151,12 +153,13 @@ def _compared(path: Path, data: bytes, found: dict[str, Member]) -> Manifest:
 
 
 def _verify(database: Path, manifest: Manifest) -> None:
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DELETE FROM setting WHERE key = 'incarnation'")
-        connection.commit()
+    """Compare what the database says with the manifest, and let it forget who it was and whom it let in."""
     with store.using_database(database):
         problems = [found for (found,) in sql.rows("PRAGMA integrity_check") if found != "ok"]
-        digests = {"records": digest.of_records(), "events": digest.of_events()}
+        digests = digest.of_store()
+        sql.execute("DELETE FROM setting WHERE key = 'incarnation'")
+        # One may have been revoked since the backup was made; the owner confirms those that were not.
+        sql.execute("UPDATE api_token SET unverified = 1")
         sql.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if problems or digests != manifest.digests:
         raise OriginError(f"The database in the backup is not the one that was backed up{_first(problems)}.")

@@ -15,6 +15,11 @@ EVENTS = """
     WHERE r.store = ?"""
 
 
+def of_store() -> dict[str, str]:
+    """Return both digests of this store by name, as a backup's manifest holds them."""
+    return {"records": of_records(), "events": of_events()}
+
+
 def of_records() -> str:
     """Return the digest of every entry version with its trust and place in its chain, and of live tombstones, in hex.
 

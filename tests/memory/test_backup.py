@@ -7,6 +7,7 @@ import pytest
 
 from memory import sql
 from memory import store as store_module
+from memory.access import tokens
 from memory.backup import backup
 from memory.errors import InvalidInput, OriginError
 from memory.forgetting import keyring
@@ -14,6 +15,7 @@ from memory.records import digest, identity
 from memory.restore_backup import restore_backup
 from tests.commands import origin, printed_json, started
 from tests.conftest import AgentHome, session_uuid, user, using_home
+from tests.memory.records.test_journal import OWNER
 from tests.memory.test_check import filled, findings
 from tests.store_digest import contents
 
@@ -76,6 +78,22 @@ def test_any_flipped_byte_of_a_backup_is_refused_and_nothing_is_left(filled: Pat
         (tmp_path / "short").write_bytes(whole[:length])
         with pytest.raises(OriginError):
             restore_backup(tmp_path / "short", tmp_path / "new")
+
+
+def test_tokens_of_a_backup_open_nothing_before_they_are_confirmed(store: Path, tmp_path: Path) -> None:
+    token = tokens.create("laptop", ["read"], OWNER)
+    backup(tmp_path / "b.tar.zst")
+    restore_backup(tmp_path / "b.tar.zst", tmp_path / "new")
+    assert tokens.resolve(token)
+    with using_home(tmp_path / "new"):
+        assert tokens.resolve(token) is None
+        tokens.confirm("laptop", OWNER)
+        assert tokens.resolve(token)
+
+
+def test_a_backup_that_is_not_there_is_said_to_be_missing(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(OriginError, match=r"nothing could not be used: No such file or directory\.$"):
+        restore_backup(tmp_path / "nothing", tmp_path / "new")
 
 
 def test_nothing_is_overwritten(filled: Path, tmp_path: Path) -> None:
