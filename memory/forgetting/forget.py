@@ -4,22 +4,19 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory import sql
 from memory.actor import Actor
 from memory.errors import Conflict, Denied, InvalidInput, NotFound
 from memory.forgetting import covered, values
-from memory.forgetting.plan import Plan, plan_forget, seen_in
+from memory.forgetting.plan import Covered, plan_forget, seen_in, texts_of
 from memory.models import Tombstone
 from memory.mutation import mutation
 from memory.records import log
-from memory.records.bodies import Category, Code, Digest, Forget, RestoreBody
+from memory.records.bodies import Code, Digest, Forget, RestoreBody
 from memory.scope import Scope
 from memory.secrets import mask
 from memory.text import cut
 
 LONGEST_REASON = 1_000
-ENTRY_TEXTS = "SELECT DISTINCT text FROM entry WHERE entry_id IN ({marks})"
-EVENT_TEXTS = "SELECT DISTINCT kind, role, text FROM event WHERE event_id IN ({marks})"
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,8 @@ def forget(target: str, reason: str, code: Code, plan_digest: str, scope: Scope,
         seen = seen_in(plan, scope)
         if plan.digest != plan_digest:
             raise Conflict("What this would cover has changed since it was shown; look at it again.", plan)
-        texts = _texts(plan)
-        if covered.quotes(reason, (text for _, text in texts)):
+        texts = texts_of(plan)
+        if covered.quotes(reason, (each.text for each in texts)):
             raise InvalidInput("reason", "The reason repeats what is to be forgotten; give one that does not.")
         body = Forget(
             tombstone=name,
@@ -85,21 +82,8 @@ def restore(tombstone: str, reason: str, actor: Actor) -> Tombstone:
     return Tombstone.objects.select_related("record").get(tombstone_id=tombstone)
 
 
-def _texts(plan: Plan) -> list[tuple[Category | None, str]]:
-    """Return every text that a plan covers, with the class of its value digest where it has one."""
-    entries: list[tuple[Category | None, str]] = [
-        ("entry", str(text)) for (text,) in sql.rows_in(ENTRY_TEXTS, list(plan.entries))
-    ]
-    events = sql.rows_in(EVENT_TEXTS, list(plan.events))
-    return entries + [(_category(kind, role), str(text)) for kind, role, text in events]
-
-
-def _category(kind: str, role: str) -> Category | None:
-    if kind != "message":
-        return None
-    return "user" if role == "user" else "assistant" if role == "assistant" else None
-
-
-def _digests(texts: Iterable[tuple[Category | None, str]]) -> Iterable[Digest]:
-    found = {digest.digest: digest for category, text in texts if category for digest in values.digests(text, category)}
+def _digests(texts: Iterable[Covered]) -> Iterable[Digest]:
+    found = {
+        digest.digest: digest for each in texts if each.category for digest in values.digests(each.text, each.category)
+    }
     return found.values()

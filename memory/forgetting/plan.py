@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory import sql
 from memory.entries.correct import visible
 from memory.errors import NotFound
 from memory.forgetting.values import SHORTEST_MESSAGE
-from memory.records.bodies import Effects
+from memory.records.bodies import Category, Effects
 from memory.records.canonical import canonical_json
 from memory.scope import Scope
 from memory.text import cut, normalise
@@ -52,6 +53,18 @@ SEEN_EVENTS = """
     SELECT count(*) FROM json_each(?) k JOIN visible_event e ON e.event_id = k.value
     JOIN visible_session s ON s.id = e.session_id WHERE {condition}"""
 SEEN_ENTRIES = "SELECT count(*) FROM json_each(?) k JOIN visible_entry e ON e.entry_id = k.value WHERE {condition}"
+
+
+ENTRY_TEXTS = "SELECT entry_id, text FROM {entry} WHERE entry_id IN ({marks}) ORDER BY id"
+EVENT_TEXTS = "SELECT event_id, kind, role, text FROM {event} WHERE event_id IN ({marks}) ORDER BY at, id"
+
+
+class Covered(NamedTuple):
+    """Something that a plan covers; `category` is the class of its value digest, None for what has none."""
+
+    name: str
+    category: Category | None
+    text: str
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,24 @@ def seen_in(plan: Plan, scope: Scope) -> tuple[int, int]:
     entries = sql.rows(SEEN_ENTRIES.format(condition=on_entries), (_json(plan.entries), *entry_values))[0][0]
     events = sql.rows(SEEN_EVENTS.format(condition=on_events), (_json(plan.events), *event_values))[0][0]
     return int(entries), int(events)
+
+
+def texts_of(plan: Plan, *, visible: bool = False) -> list[Covered]:
+    """Return what each thing says that a plan covers, as far as it is held here: entries first, then events.
+
+    `visible` leaves out what is forgotten already, which is shown to nobody (invariant 2).
+    """
+    entry, event = ("visible_entry", "visible_event") if visible else ("entry", "event")
+    entries = sql.rows_in(ENTRY_TEXTS.format(entry=entry, marks="{marks}"), list(plan.entries))
+    events = sql.rows_in(EVENT_TEXTS.format(event=event, marks="{marks}"), list(plan.events))
+    said = [Covered(name, "entry", text) for name, text in entries]
+    return said + [Covered(name, _category(kind, role), text) for name, kind, role, text in events]
+
+
+def _category(kind: str, role: str) -> Category | None:
+    if kind != "message":
+        return None
+    return "user" if role == "user" else "assistant" if role == "assistant" else None
 
 
 def _json(names: Iterable[str]) -> str:

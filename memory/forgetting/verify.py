@@ -86,6 +86,7 @@ def _strings(value: object) -> list[str]:
 def _rests(tombstone: str) -> str:
     lines = int(sql.rows(LINES, (tombstone,))[0][0])
     return (
-        f"Forgetting hides, it does not erase: the text still lies in {lines} mirrored lines, in rows of the database"
-        " and pages of its indexes that are not merged yet, in the agents' own logs, and in other stores and backups."
+        f"Forgetting hides, it does not erase: the text still lies in the mirrors ({lines} events), in rows of the"
+        " database and pages of its indexes that are not merged yet, in the agents' own logs, and in other stores and"
+        " backups."
     )

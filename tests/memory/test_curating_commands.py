@@ -42,7 +42,11 @@ class TestForget:
         first = remember()
         plan = printed_json("forget", first)
         assert (plan["planned"], plan["entries"], plan["events"]) == (True, [first], [event(1)])
-        assert "Nothing was changed" in printed("forget", first)
+        page = printed("forget", first)
+        assert "Nothing was changed" in page
+        assert PERSON in page, "the owner sees what is meant"
+        with pytest.raises(CommandError, match="Name an entry"):
+            printed("forget")
         with pytest.raises(Conflict):
             printed("forget", first, "--reason", "no", "--plan", "0" * 32)
         with pytest.raises(InvalidInput):

@@ -1,20 +1,23 @@
 """`forget`: hide an entry, an event or a session and everything that says the same, until it is restored."""
 
 import sys
-from typing import cast, get_args
+from typing import get_args
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from memory.errors import Conflict, InvalidInput
+from memory.errors import InvalidInput
 from memory.forgetting import verify
 from memory.forgetting.forget import forget
-from memory.forgetting.plan import Plan, plan_forget
-from memory.management.base import StoreCommand, caller
+from memory.forgetting.plan import Plan, plan_forget, texts_of
+from memory.management.base import USAGE, StoreCommand, caller
 from memory.management.printing import Paper, counted
 from memory.records.bodies import Code
+from memory.secrets import mask
 from memory.shapes import Json
+from memory.text import one_line
 
 CODES = get_args(Code)
+_SHOWN, _LINE = 20, 200
 
 
 class Command(StoreCommand):
@@ -33,31 +36,30 @@ class Command(StoreCommand):
         if verify:
             self._verify(verify, as_json=as_json)
             return
+        if not id:
+            raise CommandError("Name an entry, an event or a session to forget.", returncode=USAGE)
         shown = plan_forget(id, caller().scope)
-        if not plan and not yes:
-            if as_json or not (sys.stdin.isatty() and self._agrees(shown)):
-                self._show(shown, as_json=as_json)
+        if not (plan or yes):
+            self._show(shown, as_json=as_json)
+            if as_json or not sys.stdin.isatty() or not self._agrees():
                 return
-        elif plan and plan != shown.digest:
-            raise Conflict(f"The plan has changed since; it is {shown.digest} now. Look at it again.", shown)
-        done = forget(id, reason, code, shown.digest, caller().scope, caller().actor)
+            reason = reason or input("Why? ")
+        done = forget(id, reason, code, plan or shown.digest, caller().scope, caller().actor)
         if as_json:
             self.print_json({"tombstone": done.tombstone, **_shape(shown)})
         else:
-            self.paper().line(
-                f"Forgotten under {done.tombstone}. To take it back: restore {done.tombstone} --reason WHY"
-            )
+            name = done.tombstone
+            self.paper().line(f"Forgotten under {name}. To take it back: restore {name} --reason WHY")
 
     def _show(self, plan: Plan, *, as_json: bool) -> None:
         if as_json:
             self.print_json({"planned": True, **_shape(plan)})
         else:
             _print(plan, self.paper())
-            self.paper().line(f"Nothing was changed. To do it: --plan {plan.digest} --reason WHY, or --yes")
+            self.paper().line(f"Nothing was changed. To do it: --reason WHY --plan {plan.digest}")
 
-    def _agrees(self, plan: Plan) -> bool:
-        _print(plan, self.paper())
-        return input("Forget this? [y/N] ").strip().lower() in ("y", "yes")
+    def _agrees(self) -> bool:
+        return input("Forget this now? [y/N] ").strip().lower() in ("y", "yes")
 
     def _verify(self, tombstone: str, *, as_json: bool) -> None:
         found = verify.verify(tombstone)
@@ -95,5 +97,8 @@ def _print(plan: Plan, paper: Paper) -> None:
     if plan.copies:
         paper.line(f"{counted(plan.copies, 'event')} among them only say exactly the same.", indent=2)
     paper.line("Identical messages and statements that come later will be hidden too.", indent=2)
-    for name in cast(tuple[str, ...], (*plan.entries, *plan.events))[:20]:
-        paper.line(name, "cyan", indent=2)
+    for each in texts_of(plan, visible=True)[:_SHOWN]:
+        paper.line(one_line(mask(each.text), _LINE), indent=2)
+        paper.line(each.name, "cyan", indent=2)
+    if (more := len(plan.entries) + len(plan.events) - _SHOWN) > 0:
+        paper.line(f"and {more:,} more", "dim", indent=2)
