@@ -10,6 +10,7 @@ from memory.entries import reading
 from memory.entries.filters import EntryFilters
 from memory.errors import NotFound
 from memory.filters import Filters
+from memory.names import unknown
 from memory.scope import Scope
 from memory.shapes import Json
 from memory.text import cut
@@ -52,7 +53,8 @@ def run_timeline(arguments: TimelineArguments, caller: Caller) -> Json:
     position = shapes.read_cursor(arguments.cursor, at=str, session=str)
     before = (str(position["at"]), str(position["session"])) if position else (timeline.LAST, timeline.LAST)
     found = timeline.sessions(caller.scope, filters, limit=_SESSIONS_AT_ONCE, before=before)
-    foot = footer(note="" if found or position else "No session was active in this time within these filters.")
+    nothing = unknown(caller.scope, project=filters.project, source=filters.source)
+    foot = footer(note="" if found or position else nothing or "No session was active in this time.")
     parts = {} if position else _entries(filters, caller, arguments.max_tokens)
     items = [shapes.session(line, caller.zone) for line in found]
     fitted = shapes.fit(items, shapes.answer(**parts, sessions=[], footer=foot), arguments.max_tokens)

@@ -13,6 +13,7 @@ from memory.entries.filters import EntryFilters, Seen
 from memory.entries.search import FoundEntries, search_entries
 from memory.errors import InvalidInput
 from memory.filters import Filters
+from memory.names import unknown
 from memory.search import Found, search
 from memory.secrets import mask
 from memory.shapes import Json
@@ -70,7 +71,7 @@ def run_search(arguments: SearchArguments, caller: Caller) -> Json:
         unmatched=[] if known.entries else [cut(mask(word), 40) for word in found.unmatched[:_FOOTER_WORDS]],
         scanned=_scanned(found),
         capped=_capped(found),
-        note=_note(arguments, found, known),
+        note=_note(arguments, found, known, caller),
         explain=found.explained(time.perf_counter() - started) if arguments.explain else None,
     )
     return _answer(arguments, caller, known, found, foot, (entry_at, hit_at))
@@ -175,16 +176,24 @@ def _capped(found: Found) -> str:
     return f"the best {POOL} of {found.matches:,} matches; narrow by words, project or time"
 
 
-def _note(arguments: SearchArguments, found: Found, known: FoundEntries) -> str:
+def _note(arguments: SearchArguments, found: Found, known: FoundEntries, caller: Caller) -> str:
     """Say why there is nothing to see where there is nothing."""
     if found.hits or known.entries:
         return ""
     if found.total:
         return "No hits are left after this cursor."
+    if sentence := unknown(caller.scope, project=arguments.project, source=arguments.source):
+        return sentence
     if found.filtered_out:
         return f"Nothing within these filters; without them there are {found.filtered_out} hits."
+    where = " within these filters" if _narrows(arguments) else ""
     if not arguments.query.strip() and arguments.within != "events":
-        return "No entry is held within these filters; give a query to search what was said."
+        return f"No entry is held{where}; give a query to search what was said."
     if arguments.within == "entries" or _asks_for_entries(arguments):
-        return "No entry holds these words within these filters; without them, events may."
-    return "No entry and no event holds any of these words within these filters."
+        return f"No entry holds these words{where}; events may."
+    return f"No entry and no event holds any of these words{where}."
+
+
+def _narrows(arguments: SearchArguments) -> bool:
+    told = (arguments.project, arguments.source, arguments.session, arguments.since, arguments.until)
+    return any(told) or _asks_for_entries(arguments)

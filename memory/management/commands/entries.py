@@ -10,6 +10,7 @@ from memory.entries.filters import TRUSTS, EntryFilters
 from memory.management.base import StoreCommand, add_filters, caller, filters, positive
 from memory.management.printing import counted
 from memory.management.reading import print_entries, print_label
+from memory.names import unknown
 from memory.times import parse_bound, process_zone
 
 
@@ -49,4 +50,5 @@ class Command(StoreCommand):
         if following:
             paper.line(f"There are more than {counted(limit, 'entry', 'entries')}; --limit shows them.")
         if not shown:
-            paper.line("No entry is held within these filters.")
+            nothing = unknown(who.scope, project=wanted.project, source=wanted.source)
+            paper.line(nothing or "No entry is held within these filters.")

@@ -10,6 +10,7 @@ from memory.freshness import freshness
 from memory.management.base import StoreCommand, add_filters, filters, positive
 from memory.management.printing import Paper
 from memory.management.reading import print_events, print_footer, print_label, print_session
+from memory.names import unknown
 from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import process_zone
@@ -55,7 +56,8 @@ class Command(StoreCommand):
 def sessions(within: Filters, *, limit: int) -> Json:
     """Return the sessions within the filters, the last active first."""
     found = timeline.sessions(EVERYTHING, within, limit=limit + 1)
-    note = "" if found else "No session was active within these filters."
+    nothing = unknown(EVERYTHING, project=within.project, source=within.source)
+    note = "" if found else nothing or "No session was active within these filters."
     return shapes.answer(
         sessions=[shapes.session(line, process_zone()) for line in found[:limit]],
         footer=_footer(note, more=len(found) > limit),
