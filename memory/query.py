@@ -57,6 +57,11 @@ def _by_words(forms: Iterable[str]) -> list[str]:
     return list(told.values())
 
 
+def _inside(forms: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the forms for a trigram index: as typed and run together, if long enough; words tell the others."""
+    return tuple(form for form in forms if len(form) >= TRIGRAM and (form == forms[0] or form.isalnum()))
+
+
 @dataclass(frozen=True)
 class Term:
     """One word or phrase of a query, as it was typed."""
@@ -89,8 +94,8 @@ class Term:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The forms for a trigram index: as typed and run together, if long enough; words tell the others."""
-        return tuple(form for form in self.forms if len(form) >= TRIGRAM and (form == self.forms[0] or form.isalnum()))
+        """The forms for a trigram index."""
+        return _inside(self.forms)
 
     def in_trigrams(self) -> str:
         """Return the expression for a trigram index, empty where every form is too short."""
@@ -130,8 +135,8 @@ class Unit:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The forms for a trigram index: as typed and run together, if long enough; words tell the others."""
-        return tuple(form for form in self.forms if len(form) >= TRIGRAM and (form == self.forms[0] or form.isalnum()))
+        """The forms for a trigram index."""
+        return _inside(self.forms)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memory import ranking, sql
 from memory.entries.filters import EntryFilters, Seen, in_order, seen
-from memory.query import TRIGRAM, Query, Unit, any_of, parse, quoted
+from memory.query import Query, Unit, any_of, parse
 from memory.scope import Scope
 from memory.sql import Value
 from memory.text import cjk_query
@@ -79,10 +79,7 @@ def _relaxed(query: Query, condition: tuple[str, list[Value]], strict: Mapping[i
     legs = [
         ("entry_words", any_of([unit.in_words() for unit in weights if not unit.cjk])),
         ("entry_grams", any_of([unit.in_grams() for unit in weights if unit.cjk])),
-        (
-            "entry_trigram",
-            any_of([quoted(form) for unit in weights if unit.named for form in unit.forms if len(form) >= TRIGRAM]),
-        ),
+        ("entry_trigram", any_of([unit.in_trigrams() for unit in weights if unit.named and unit.inside])),
     ]
     found = _matches([(index, match) for index, match in legs if match], condition)
     scores = dict(strict)
