@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from memory.actor import Actor
 from memory.models import AuditLog
-from memory.records import identity
 from memory.records.canonical import canonical_json
+from memory.setting import keep, kept
 from memory.times import now
 
 FIRST_PREVIOUS = "0" * 64
@@ -41,7 +41,7 @@ def append(*, action: str, actor: Actor, targets: Sequence[str], code: str = "")
     )
     row.hash = row_hash(row)
     row.save(force_insert=True)
-    identity.keep("audit_head", row.hash)
+    keep("audit_head", row.hash)
 
 
 def row_hash(row: AuditLog) -> str:
@@ -59,7 +59,7 @@ def breaks() -> Iterator[Break]:
         if row_hash(row) != row.hash:
             yield Break(row.pk, "was changed after it was written")
         previous = row.hash
-    if previous != (identity.kept("audit_head") or FIRST_PREVIOUS):
+    if previous != kept("audit_head", FIRST_PREVIOUS):
         yield Break(0, "the last rows are missing")
 
 

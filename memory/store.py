@@ -11,8 +11,8 @@ from django.db import DatabaseError, connection, connections, transaction
 from memory import home
 from memory.errors import OriginError
 from memory.failures import explain
-from memory.models import Setting
 from memory.records import journal, recovery
+from memory.setting import keep, kept
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -60,12 +60,6 @@ def using_database(path: Path) -> Iterator[None]:
     finally:
         connection.close()
         connection.settings_dict["NAME"] = before
-
-
-def setting(key: str, default: str = "") -> str:
-    """Return one fact about this store, or `default`."""
-    row = Setting.objects.filter(key=key).first()
-    return row.value if row else default
 
 
 def _is_write_ahead() -> bool:
@@ -119,7 +113,7 @@ def migrate() -> None:
         connection.disable_constraint_checking()
         with transaction.atomic():
             call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
-            Setting.objects.get_or_create(key="store_uuid", defaults={"value": str(uuid.uuid4())})
+            keep("store_uuid", kept("store_uuid", str(uuid.uuid4())))
     except DatabaseError as error:
         raise OriginError(_unusable(error)) from error
     finally:

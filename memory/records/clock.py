@@ -2,8 +2,7 @@
 
 import time
 
-from memory.models import Setting
-from memory.records.identity import keep
+from memory.setting import keep, kept
 
 # How far ahead of our own wall clock another store's may take ours.
 MAX_AHEAD_MS = 5 * 60 * 1000
@@ -28,8 +27,7 @@ def _wall() -> int:
 
 
 def _last() -> Instant:
-    text = Setting.objects.filter(key="clock").values_list("value", flat=True).first() or "0 0"
-    milliseconds, counter = text.split()
+    milliseconds, counter = kept("clock", "0 0").split()
     return int(milliseconds), int(counter)
 
 

@@ -6,7 +6,8 @@ import secrets
 import socket
 
 from memory.errors import InvalidInput
-from memory.models import Record, Setting
+from memory.models import Record
+from memory.setting import keep, kept
 
 # definitions: device name.
 _DEVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -43,16 +44,6 @@ def device_name() -> str:
 def fitting_name(name: str) -> str:
     """Return any name made to fit a device's: `Ann's MacBook.local` gives `ann-s-macbook.local`."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:63] or "device"
-
-
-def keep(key: str, value: str) -> None:
-    """Keep one fact about this store."""
-    Setting.objects.update_or_create(key=key, defaults={"value": value})
-
-
-def kept(key: str) -> str:
-    """Return one fact about this store, or the empty string."""
-    return Setting.objects.filter(key=key).values_list("value", flat=True).first() or ""
 
 
 def _new_incarnation() -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from memory import home
-from memory.models import Record, Setting
-from memory.records.identity import keep
+from memory.models import Record
 from memory.records.wire import Wire, is_sound, wire
+from memory.setting import keep, kept
 
 # How far the file is known to the database: the last record's key, and the bytes up to its newline.
 _POSITION = "journal"
@@ -122,6 +122,5 @@ def size() -> int:
 
 
 def _position() -> tuple[int, int]:
-    text = Setting.objects.filter(key=_POSITION).values_list("value", flat=True).first() or "0 0"
-    key, offset = text.split()
+    key, offset = kept(_POSITION, "0 0").split()
     return int(key), int(offset)

@@ -12,6 +12,7 @@ from memory.models import AuditLog, Record
 from memory.mutation import mutation
 from memory.records import journal, log
 from memory.records.bodies import Effects, Forget
+from memory.setting import kept
 from tests.commands import origin, printed
 from tests.conftest import AgentHome
 from tests.ingest.test_properties import LOG, family, place, same
@@ -66,9 +67,9 @@ def test_sync_goes_on_after_a_rebuild_and_adds_nothing(filled: Path, agent_home:
 
 
 def test_a_rebuild_keeps_the_store_and_the_old_database(filled: Path) -> None:
-    uuid = store_module.setting("store_uuid")
+    uuid = kept("store_uuid")
     printed("rebuild")
-    assert store_module.setting("store_uuid") == uuid != ""
+    assert kept("store_uuid") == uuid != ""
     assert (filled / "origin.db.before-rebuild").exists()
     assert (filled / "origin.db").stat().st_mode & 0o777 == 0o600
 
