@@ -7,6 +7,7 @@ conflict clause sees it, and `recursive_triggers` lets the delete inside a REPLA
 
 from django.db import migrations
 
+from memory.schema_operations import append_only
 from memory.sql import statements
 
 VIEWS = """
@@ -158,54 +159,22 @@ END;
 """
 
 # What follows an event's owner place may change, and shadowed_by with its twins.
+EVENT_FIXED = "id, event_id, kind, role, at, inferred, tool, text, digest, raw_file_id, line, home, twin, rank"
 # A malformed line may turn out readable by a later parser.
-FIXED_COLUMNS = {
-    "event": "id, event_id, kind, role, at, inferred, tool, text, digest, raw_file_id, line, home, twin, rank",
-    "malformed_line": "id, raw_file_id, line, reason, agent_version",
-}
-# Table -> the condition under which a row to be inserted exists already; an OR inside one EXISTS costs a fifth more.
-APPEND_ONLY = {
-    "event": "EXISTS (SELECT 1 FROM event WHERE id = new.id)"
-    " OR EXISTS (SELECT 1 FROM event WHERE event_id = new.event_id)",
-    "event_place": "EXISTS (SELECT 1 FROM event_place WHERE id = new.id) OR EXISTS (SELECT 1 FROM event_place"
-    " WHERE event = new.event AND raw_file_id = new.raw_file_id AND line = new.line)",
-    "event_file": "EXISTS (SELECT 1 FROM event_file WHERE id = new.id)"
-    " OR EXISTS (SELECT 1 FROM event_file WHERE event = new.event AND path = new.path)",
-    "event_gram": "EXISTS (SELECT 1 FROM event_gram WHERE id = new.id)",
-    "raw_frame": "EXISTS (SELECT 1 FROM raw_frame WHERE id = new.id) OR EXISTS (SELECT 1 FROM raw_frame"
-    " WHERE raw_file_id = new.raw_file_id AND raw_offset = new.raw_offset)",
-    "malformed_line": "EXISTS (SELECT 1 FROM malformed_line WHERE id = new.id) OR EXISTS (SELECT 1 FROM malformed_line"
-    " WHERE raw_file_id = new.raw_file_id AND line = new.line)",
-    "session_title": "EXISTS (SELECT 1 FROM session_title WHERE id = new.id) OR EXISTS (SELECT 1 FROM session_title"
-    " WHERE raw_file_id = new.raw_file_id AND line = new.line AND kind = new.kind)",
-}
-
-
-def append_only_triggers(table: str, exists: str) -> str:
-    """The three triggers that let `table` only grow."""
-    changed = f"UPDATE OF {FIXED_COLUMNS[table]}" if table in FIXED_COLUMNS else "UPDATE"
-    return f"""
-CREATE TRIGGER {table}_insert_once BEFORE INSERT ON {table} WHEN {exists}
-BEGIN
-    SELECT RAISE(IGNORE);
-END;
-CREATE TRIGGER {table}_no_update BEFORE {changed} ON {table}
-BEGIN
-    SELECT RAISE(ABORT, '{table} is append-only');
-END;
-CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table}
-BEGIN
-    SELECT RAISE(ABORT, '{table} is append-only');
-END;
-"""
-
+MALFORMED_FIXED = "id, raw_file_id, line, reason, agent_version"
 
 TRIGGERS = "".join(
     [
         EVENT_TRIGGERS,
         HIDING_TRIGGERS,
         SESSION_TRIGGERS,
-        *(append_only_triggers(*item) for item in APPEND_ONLY.items()),
+        append_only("event", "event_id", fixed=EVENT_FIXED),
+        append_only("event_place", "event, raw_file_id, line"),
+        append_only("event_file", "event, path"),
+        append_only("event_gram"),
+        append_only("raw_frame", "raw_file_id, raw_offset"),
+        append_only("malformed_line", "raw_file_id, line", fixed=MALFORMED_FIXED),
+        append_only("session_title", "raw_file_id, line, kind"),
     ]
 )
 
