@@ -1,5 +1,7 @@
 """Names that the owner gave to projects: one project may have several, applied wherever a project is read."""
 
+from collections.abc import Sequence
+
 from memory import sql
 from memory.held import held
 
@@ -28,6 +30,14 @@ def names_of(project: str) -> tuple[str, ...]:
         return (project,)
     target = _resolved(project, aliases)
     return tuple(sorted({project, target, *(name for name in aliases if _resolved(name, aliases) == target)}))
+
+
+def condition(column: str, projects: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return an SQL condition for any of some projects, by any of their names, and its values; none is all."""
+    if not projects:
+        return "1", ()
+    names = tuple(name for project in projects for name in names_of(project))
+    return f"{column} IN ({sql.marks(len(names))})", names
 
 
 def plan_alias(name: str) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memory import aliases
 from memory.scope import Scope
-from memory.sql import Value, marks
+from memory.sql import Value, narrowed
 
 TOUCHES = """s.id IN (
     SELECT t.session_id FROM event_file f JOIN visible_event t ON t.id = f.event
@@ -28,37 +28,15 @@ class Filters:
 
     def on_events(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that an event and its session pass, scope included, and its values."""
-        condition, values = self._on_session(scope)
         tests = (("e.at >= ?", self.since), ("e.at < ?", self.until), ("e.tool = ? COLLATE NOCASE", self.tool))
-        for test, value in tests:
-            if value:
-                condition += f" AND {test}"
-                values.append(value)
-        return condition, values
+        return narrowed(*self._on_session(scope), tests)
 
     def on_sessions(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that a session passes which overlaps the time range, and its values."""
-        condition, values = self._on_session(scope)
-        for test, value in (("s.last_at >= ?", self.since), ("s.first_at < ?", self.until)):
-            if value:
-                condition += f" AND {test}"
-                values.append(value)
-        return condition, values
+        return narrowed(*self._on_session(scope), (("s.last_at >= ?", self.since), ("s.first_at < ?", self.until)))
 
     def _on_session(self, scope: Scope) -> tuple[str, list[Value]]:
-        condition, scoped = scope.condition("s.project")
-        values: list[Value] = list(scoped)
-        if self.project:
-            names = aliases.names_of(self.project)
-            condition += f" AND s.project IN ({marks(len(names))})"
-            values += names
-        named = (
-            ("s.source = ?", self.source),
-            ("s.session_id = ?", self.session),
-            (TOUCHES, self.file),
-        )
-        for test, value in named:
-            if value:
-                condition += f" AND {test}"
-                values.append(value)
-        return condition, values
+        scoped, values = scope.condition("s.project")
+        named, names = aliases.condition("s.project", [self.project] if self.project else [])
+        tests = (("s.source = ?", self.source), ("s.session_id = ?", self.session), (TOUCHES, self.file))
+        return narrowed(f"{scoped} AND {named}", [*values, *names], tests)

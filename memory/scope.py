@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from memory import aliases
-from memory.sql import Value, marks
+from memory.sql import Value
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,7 @@ class Scope:
 
     def condition(self, column: str) -> tuple[str, tuple[Value, ...]]:
         """Return an SQL condition on a project column, and its values."""
-        if not self.projects:
-            return "1", ()
-        names = tuple(name for project in self.projects for name in aliases.names_of(project))
-        return f"{column} IN ({marks(len(names))})", names
+        return aliases.condition(column, self.projects)
 
     def holds(self, project: str) -> bool:
         """True for a project that is in this scope, by whichever of its names."""

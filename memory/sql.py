@@ -62,6 +62,12 @@ def state() -> tuple[object, ...] | None:
     return handle, rows("PRAGMA data_version")[0][0], handle.total_changes
 
 
+def narrowed(condition: str, values: Sequence[Value], tests: Iterable[tuple[str, Value]]) -> tuple[str, list[Value]]:
+    """Return a condition with its values, narrowed by each of some tests whose one value is not empty."""
+    asked = [(test, value) for test, value in tests if value]
+    return " AND ".join([condition, *(test for test, _ in asked)]), [*values, *(value for _, value in asked)]
+
+
 def marks(count: int) -> str:
     """Return `?,?,…` for an IN list."""
     return ",".join("?" * count)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory import aliases
+from memory import aliases, sql
 from memory.entries import state
 from memory.errors import InvalidInput
 from memory.models import Entry
 from memory.scope import Scope
-from memory.sql import Value, marks
+from memory.sql import Value
 from memory.times import now
 
 TRUSTS = ("accepted", "proposed", "disputed", "rejected")
@@ -39,17 +39,9 @@ class EntryFilters:
 
     def condition(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition on entries `e` that needs no knowledge of their past, scope included, and its values."""
-        condition, scoped = scope.condition("e.project")
-        values: list[Value] = list(scoped)
-        if self.project:
-            names = aliases.names_of(self.project)
-            condition += f" AND e.project IN ({marks(len(names))})"
-            values += names
-        for test, value in self._tests():
-            if value:
-                condition += f" AND {test}"
-                values.append(value)
-        return condition, values
+        scoped, values = scope.condition("e.project")
+        named, names = aliases.condition("e.project", [self.project] if self.project else [])
+        return sql.narrowed(f"{scoped} AND {named}", [*values, *names], self._tests())
 
     def _tests(self) -> Iterable[tuple[str, str]]:
         yield "e.kind = ?", self.kind
