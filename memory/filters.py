@@ -29,14 +29,16 @@ class Filters:
     def on_events(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that an event and its session pass, scope included, and its values."""
         tests = (("e.at >= ?", self.since), ("e.at < ?", self.until), ("e.tool = ? COLLATE NOCASE", self.tool))
-        return narrowed(*self._on_session(scope), tests)
+        condition, values = self._on_session(scope)
+        return narrowed([condition], values, tests)
 
     def on_sessions(self, scope: Scope) -> tuple[str, list[Value]]:
         """Return the condition that a session passes which overlaps the time range, and its values."""
-        return narrowed(*self._on_session(scope), (("s.last_at >= ?", self.since), ("s.first_at < ?", self.until)))
+        condition, values = self._on_session(scope)
+        return narrowed([condition], values, (("s.last_at >= ?", self.since), ("s.first_at < ?", self.until)))
 
     def _on_session(self, scope: Scope) -> tuple[str, list[Value]]:
         scoped, values = scope.condition("s.project")
         named, names = aliases.condition("s.project", [self.project] if self.project else [])
         tests = (("s.source = ?", self.source), ("s.session_id = ?", self.session), (TOUCHES, self.file))
-        return narrowed(f"{scoped} AND {named}", [*values, *names], tests)
+        return narrowed([scoped, named], [*values, *names], tests)

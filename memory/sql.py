@@ -62,10 +62,16 @@ def state() -> tuple[object, ...] | None:
     return handle, rows("PRAGMA data_version")[0][0], handle.total_changes
 
 
-def narrowed(condition: str, values: Sequence[Value], tests: Iterable[tuple[str, Value]]) -> tuple[str, list[Value]]:
-    """Return a condition with its values, narrowed by each of some tests whose one value is not empty."""
+def narrowed(
+    conditions: Iterable[str], values: Sequence[Value], tests: Iterable[tuple[str, Value]]
+) -> tuple[str, list[Value]]:
+    """Return conditions as one, with their values, narrowed by each of some tests whose one value is not empty.
+
+    `1` is the condition that all pass, and is returned where nothing narrows it.
+    """
     asked = [(test, value) for test, value in tests if value]
-    return " AND ".join([condition, *(test for test, _ in asked)]), [*values, *(value for _, value in asked)]
+    parts = [condition for condition in (*conditions, *(test for test, _ in asked)) if condition != "1"]
+    return " AND ".join(parts) or "1", [*values, *(value for _, value in asked)]
 
 
 def marks(count: int) -> str:

@@ -41,7 +41,7 @@ class EntryFilters:
         """Return the condition on entries `e` that needs no knowledge of their past, scope included, and its values."""
         scoped, values = scope.condition("e.project")
         named, names = aliases.condition("e.project", [self.project] if self.project else [])
-        return sql.narrowed(f"{scoped} AND {named}", [*values, *names], self._tests())
+        return sql.narrowed([scoped, named], [*values, *names], self._tests())
 
     def _tests(self) -> Iterable[tuple[str, str]]:
         yield "e.kind = ?", self.kind

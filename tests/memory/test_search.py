@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import sql
+from memory.candidates import reach
 from memory.filters import Filters
 from memory.passages import PASSAGE, passage
 from memory.scope import EVERYTHING, Scope
@@ -144,3 +145,10 @@ def test_a_passage_is_short_and_holds_the_term(text: str, term: str) -> None:
     words = " ".join(term.split())
     if words and term.lower() == term and len(term.lower()) == len(term) and term.isascii() and term.isalnum():
         assert words in shown.lower()
+
+
+def test_without_filters_and_scope_the_indexes_alone_are_asked(store: Path) -> None:
+    assert reach(EVERYTHING, Filters()).is_everything
+    assert not reach(Scope(("app",)), Filters()).is_everything
+    assert not reach(EVERYTHING, Filters(project="app")).is_everything
+    assert not reach(EVERYTHING, Filters(since="2026-01-01T00:00:00.000Z")).is_everything
