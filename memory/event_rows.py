@@ -13,7 +13,7 @@ from django.db.models import Max
 from memory import sessions, shadows, sql
 from memory.batch import Batch, PreparedEvent
 from memory.entries import state
-from memory.forgetting import arrivals
+from memory.forgetting import arrivals, covered
 from memory.forgetting.arrivals import Arrival
 from memory.models import RawFile
 from memory.parsed import event_id
@@ -120,7 +120,8 @@ def write(additions: Collection[Addition]) -> list[int]:
 
 def _exclude_forgotten(fresh: Iterable[Sight]) -> None:
     """Exclude what is forgotten before any of it is there (invariant 2)."""
-    arrivals.exclude([arrival(file, prepared) for file, prepared, _ in fresh])
+    if covered.any_live():
+        arrivals.exclude([arrival(file, prepared) for file, prepared, _ in fresh])
 
 
 def arrival(file: RawFile, prepared: PreparedEvent) -> Arrival:

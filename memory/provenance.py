@@ -43,7 +43,6 @@ WITHHELD = """
 ELSEWHERE = """
     SELECT 1 FROM event e JOIN session s ON s.id = e.session_id
     WHERE e.raw_file_id = ? AND e.line = ? AND NOT ({condition}) LIMIT 1"""
-ANY_FORGOTTEN = "SELECT 1 FROM tombstone WHERE live LIMIT 1"
 LINES = "SELECT lines FROM raw_file WHERE id = ?"
 MIRROR_PATH = "SELECT mirror_path FROM raw_file WHERE id = ?"
 # The frame in which a line begins, and those after it, for a line that later appends continued.
@@ -138,7 +137,7 @@ def withheld(place: Place, scope: Scope) -> bool:
     """
     if sql.rows(WITHHELD, (place.raw_file, place.line) * 2):
         return True
-    if sql.rows(ANY_FORGOTTEN) and covered.holds_covered(read_line(place.raw_file, place.line)):
+    if covered.any_live() and covered.holds_covered(read_line(place.raw_file, place.line)):
         return True
     if not scope.projects:
         return False

@@ -21,6 +21,7 @@ SHOWN_PROMPT = 100
 TITLE_ORDER = ("custom", "agent-name", "ai", "summary")
 
 KEYS = "SELECT session_id, id, parent FROM session WHERE session_id IN ({marks})"
+CHILDREN = "SELECT session_id FROM session WHERE parent IN ({marks})"
 COUNTED = (
     *("events", "messages", "tool_calls", "first_at", "last_at", "head_at", "head_ordinal", "cwd", "branch"),
     *("project", "prompt_at", "prompt_ordinal", "first_prompt", "grams"),
@@ -62,6 +63,15 @@ RETITLE = "UPDATE session SET title = ?, grams = ? WHERE id = ?"
 LEAF_OWNERS = """
     SELECT DISTINCT session_id FROM visible_event WHERE event_id = ? OR (event_id > ? || '#' AND event_id < ? || '$')"""
 TITLED_LEAVES = "SELECT DISTINCT leaf FROM session_title WHERE leaf IN ({marks})"
+
+
+def family(names: Iterable[str]) -> set[str]:
+    """Return sessions by their ids, and those of their sub-agents, and of theirs."""
+    found = set(names)
+    fresh = found
+    while fresh := {str(name) for (name,) in sql.rows_in(CHILDREN, sorted(fresh))} - found:
+        found = found | fresh
+    return found
 
 
 def ensure(source: str, wanted: Mapping[str, str]) -> dict[str, int]:
@@ -212,17 +222,23 @@ def titled_by(event_ids: Iterable[str]) -> set[int]:
 
 
 def retitle(keys: Collection[int]) -> None:
-    """Work out the titles that agents gave sessions: the best kind, and of one kind the last."""
-    silent = {key for (key,) in sql.rows(SILENT)}
-    for key, name, title, prompt in sql.rows_in(TITLED, list(keys)):
-        given = "" if key in silent else _given_title(str(name), int(key))
-        if given != title:
-            sql.execute(RETITLE, (given, cjk_bigrams(f"{given}\n{prompt}"), key))
+    """Work out the titles that agents gave sessions: the best kind, and of one kind the last.
+
+    One that may tell what was forgotten is none (spec 3, rule 4).
+    """
+    held = sql.rows_in(TITLED, list(keys))
+    given = {key: _given_title(name, key) for key, name, _, _ in held}
+    forgets = any(given.values()) and covered.any_live()
+    told = covered.texts() if forgets else ()
+    silent = {key for (key,) in sql.rows(SILENT)} if forgets else set()
+    for key, _, title, prompt in held:
+        shown = "" if key in silent or covered.is_covered(given[key], told) else given[key]
+        if shown != title:
+            sql.execute(RETITLE, (shown, cjk_bigrams(f"{shown}\n{prompt}"), key))
 
 
 def _given_title(session_id: str, key: int) -> str:
     found = sql.rows(TITLES, (session_id, key))
     best = min(found, key=lambda row: TITLE_ORDER.index(str(row[0])), default=None)
     same_kind = [row for row in found if best and row[0] == best[0]]
-    title = str(max(same_kind, key=lambda row: row[2:])[1]) if same_kind else ""
-    return "" if title and covered.is_covered(title) else title
+    return str(max(same_kind, key=lambda row: row[2:])[1]) if same_kind else ""

@@ -47,8 +47,9 @@ SAVE = """
 
 def refold(chains: Collection[str]) -> None:
     """Work out what the versions of these chains are now, inside the caller's write transaction."""
-    sql.execute_many(SAVE, [(*derived, name) for name, derived in worked_out(chains).items()])
-    _hold_rejected(sorted(chains), states_of(chains))
+    derived = worked_out(chains)
+    sql.execute_many(SAVE, [(*columns, name) for name, columns in derived.items()])
+    _hold_rejected(sorted(chains), {name for name, (trust, *_) in derived.items() if trust == "rejected"}, derived)
 
 
 def worked_out(chains: Collection[str]) -> dict[str, Derived]:
@@ -95,10 +96,9 @@ def _forgotten(chains: list[str]) -> set[str]:
     }
 
 
-def _hold_rejected(chains: list[str], states: dict[str, State]) -> None:
+def _hold_rejected(chains: list[str], rejected: set[str], names: Collection[str]) -> None:
     """A rejected statement may not be remembered again, until its rejection is taken back."""
-    rejected = {name for name, state in states.items() if state.trust == "rejected"}
-    held = set(ValueDigest.objects.filter(holder__in=states).values_list("holder", flat=True))
+    held = set(ValueDigest.objects.filter(holder__in=names).values_list("holder", flat=True))
     for _, name, text in sql.rows_in(TEXTS, chains) if rejected != held else ():
         if name in rejected - held:
             values.hold(name, values.digests(text, "entry"))

@@ -7,7 +7,7 @@ index (invariant 2).
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from memory import sql
+from memory import sessions, sql
 from memory.actor import Actor
 from memory.entries import state
 from memory.forgetting import tombstones, values
@@ -41,8 +41,8 @@ def exclude(arrivals: Collection[Arrival]) -> None:
 
 def forgotten(arrivals: Collection[Arrival]) -> set[str]:
     """Return the events of those that would be excluded; changes nothing."""
-    sessions = _forgotten_sessions()
-    by_session = {each.event_id for each in arrivals if _tombstones(each.session, sessions)}
+    hidden = _forgotten_sessions()
+    by_session = {each.event_id for each in arrivals if each.session in hidden}
     return by_session.union(*_by_value(arrivals).values())
 
 
@@ -56,10 +56,9 @@ def _write(found: Mapping[str, set[str]]) -> None:
 
 def _exclude_by_session(arrivals: Iterable[Arrival]) -> None:
     """Every store works this out from the tombstone and who owns an event, so it needs no record."""
-    sessions = _forgotten_sessions()
-    if sessions:
-        rows = [(each.event_id, name) for each in arrivals for name in _tombstones(each.session, sessions)]
-        sql.insert("excluded_event (event_id, tombstone)", rows)
+    hidden = _forgotten_sessions()
+    rows = [(each.event_id, name) for each in arrivals for name in hidden.get(each.session, ())]
+    sql.insert("excluded_event (event_id, tombstone)", rows)
 
 
 def _by_value(arrivals: Iterable[Arrival]) -> Mapping[str, set[str]]:
@@ -77,25 +76,21 @@ def _categories(role: str) -> tuple[Category, ...]:
     return ("user", "entry") if role == "user" else ("assistant", "entry") if role == "assistant" else ("entry",)
 
 
-def moved(sessions: Collection[int]) -> None:
+def moved(keys: Collection[int]) -> None:
     """Hide and show again events that moved between sessions, where one of them is forgotten."""
-    covered = _forgotten_sessions()
-    if covered:
-        names = {str(name) for (name,) in sql.rows_in(SESSION_NAMES, sorted(sessions))}
-        state.refold(tombstones.settle({tombstone for name in names for tombstone in _tombstones(name, covered)}))
-
-
-def _tombstones(session: str, covered: Mapping[str, set[str]]) -> set[str]:
-    """Return the tombstones of a session, those of the sessions whose sub-agent it is among them (definitions)."""
-    found = set(covered.get(session, ()))
-    while "/" in session:
-        session = session.rpartition("/")[0]
-        found |= covered.get(session, set())
-    return found
+    hidden = _forgotten_sessions()
+    if hidden:
+        names = {str(name) for (name,) in sql.rows_in(SESSION_NAMES, sorted(keys))}
+        state.refold(tombstones.settle({tombstone for name in names for tombstone in hidden.get(name, ())}))
 
 
 def _forgotten_sessions() -> Mapping[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    """Return the tombstones of each forgotten session, and of its sub-agents' sessions."""
+    named: dict[str, set[str]] = {}
     for session, tombstone in sql.rows(FORGOTTEN_SESSIONS):
-        found.setdefault(str(session), set()).add(str(tombstone))
+        named.setdefault(str(tombstone), set()).add(str(session))
+    found: dict[str, set[str]] = {}
+    for tombstone, names in named.items():
+        for session in sessions.family(names):
+            found.setdefault(session, set()).add(tombstone)
     return found

@@ -1,12 +1,12 @@
 """The words that forgetting covers: what must be in no answer, no raw line, no title and no reason (invariant 2)."""
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from memory import sql
 from memory.errors import MalformedLine
+from memory.held import held
 from memory.json_line import load_object
 from memory.text import normalise
 
@@ -15,10 +15,7 @@ SHORTEST_ENTRY = 8
 # So long a message is no chance (definitions: exact copy), and so long a stretch in common is a quotation.
 RUN = 24
 
-STATE = """
-    SELECT (SELECT count(*) FROM excluded_event), (SELECT coalesce(max(id), 0) FROM excluded_event),
-        (SELECT count(*) FROM entry WHERE forgotten), (SELECT coalesce(max(id), 0) FROM event),
-        (SELECT value FROM setting WHERE key = 'store_uuid')"""
+ANY_LIVE = "SELECT 1 FROM tombstone WHERE live LIMIT 1"
 TEXTS = f"""
     SELECT DISTINCT e.text, {RUN} FROM excluded_event x JOIN event e ON e.event_id = x.event_id
     UNION SELECT text, {SHORTEST_ENTRY} FROM entry WHERE forgotten"""
@@ -29,20 +26,32 @@ OF_TOMBSTONE = """
     WHERE f.tombstone = ?1"""
 
 
+def any_live() -> bool:
+    """True where anything is forgotten at all: stores are asked often, and most forget seldom."""
+    return bool(sql.rows(ANY_LIVE))
+
+
+def texts() -> tuple[str, ...]:
+    """Return every forgotten text as it is compared; none where nothing is forgotten."""
+    return held("covered", _read_texts) if any_live() else ()
+
+
+def _read_texts() -> tuple[str, ...]:
+    normalised = {(normalise(text), least) for text, least in sql.rows(TEXTS)}
+    return tuple(sorted({text for text, least in normalised if len(text) >= least}))
+
+
 def holds_covered(data: bytes) -> bool:
     """True where a raw line holds a forgotten text, as a value of its own or inside a longer one, escaped or not."""
-    texts = _texts(sql.rows(STATE)[0])
-    if not texts:
-        return False
-    said = "\n".join(normalise(text) for text in _strings(data))
-    return any(text in said for text in texts)
+    covered = texts()
+    said = "\n".join(map(normalise, _strings(data))) if covered else ""
+    return any(text in said for text in covered)
 
 
-def is_covered(text: str) -> bool:
-    """True where a text holds a forgotten one."""
-    texts = _texts(sql.rows(STATE)[0])
-    said = normalise(text) if texts else ""
-    return any(covered in said for covered in texts)
+def is_covered(text: str, covered: Collection[str]) -> bool:
+    """True where a text holds one of `covered`, which are `texts()`."""
+    said = normalise(text) if covered else ""
+    return any(each in said for each in covered)
 
 
 def of_tombstone(name: str) -> list[tuple[str, str]]:
@@ -65,39 +74,33 @@ def _is_quoted(said: str, runs: set[str], covered: str) -> bool:
     return any(run in covered for run in runs)
 
 
-@lru_cache(maxsize=2)
-def _texts(state: sql.Result) -> tuple[str, ...]:
-    """Return every covered text as it is compared; worked out again when anything was forgotten or restored."""
-    normalised = {(normalise(text), least) for text, least in sql.rows(TEXTS)}
-    return tuple(sorted({text for text, least in normalised if len(text) >= least}))
-
-
 def _strings(data: bytes) -> Iterable[str]:
     """Yield every text in a line: its values, however deep and however often escaped, or the line itself."""
     yield data.decode("utf-8", "replace")
     try:
-        yield from _values(load_object(data))
+        yield from values_of(load_object(data))
     except (MalformedLine, RecursionError):
         return
 
 
-def _values(value: object) -> Iterable[str]:
+def values_of(value: object) -> Iterable[str]:
+    """Yield every text in a JSON value, the names in it too, and those of JSON inside a text."""
     if isinstance(value, str):
         yield value
         if value[:1] in ("{", "["):
             yield from _inner(value)
     elif isinstance(value, list):
         for item in value:
-            yield from _values(item)
+            yield from values_of(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             yield str(key)
-            yield from _values(item)
+            yield from values_of(item)
 
 
 def _inner(text: str) -> Iterable[str]:
     """Yield the values of JSON inside a string, as tool results have it."""
     try:
-        yield from _values(msgspec.json.decode(text))
+        yield from values_of(msgspec.json.decode(text))
     except (msgspec.MsgspecError, RecursionError):
         return

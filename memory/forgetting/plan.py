@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memory import sql
+from memory.entries import state
 from memory.entries.correct import visible
 from memory.errors import NotFound
+from memory.forgetting.tombstones import events_of
 from memory.forgetting.values import SHORTEST_MESSAGE
 from memory.records.bodies import Category, Effects
 from memory.records.canonical import canonical_json
 from memory.scope import Scope
+from memory.sessions import family
 from memory.text import cut, normalise
 
 VERSIONS = "SELECT entry_id FROM entry WHERE chain IN ({marks})"
@@ -22,9 +25,6 @@ MEMORY_FILES = """
     SELECT DISTINCT s.session_id FROM entry n JOIN entry_source c ON c.entry_id = n.id
     JOIN event e ON e.event_id = c.event_id JOIN session s ON s.id = e.session_id
     WHERE n.imported AND e.tool LIKE 'memory:%' AND n.chain IN ({marks})"""
-CITING = """
-    SELECT DISTINCT e.chain FROM entry_source s JOIN entry e ON e.id = s.entry_id
-    WHERE s.event_id IN ({marks})"""
 # Twins that are hidden say the same, so all rows are asked, not the visible ones.
 COPIES = """
     SELECT DISTINCT c.event_id, e.text FROM event e JOIN event c ON c.digest = e.digest AND c.role = e.role
@@ -46,9 +46,6 @@ EVENT_IN_SCOPE = """
     SELECT e.event_id FROM visible_event e JOIN visible_session s ON s.id = e.session_id
     WHERE e.event_id = ? AND {condition}"""
 SESSION_IN_SCOPE = "SELECT s.session_id FROM visible_session s WHERE s.session_id = ? AND {condition}"
-SESSION_EVENTS = """
-    SELECT e.event_id FROM event e JOIN session s ON s.id = e.session_id WHERE s.session_id IN ({marks})"""
-CHILDREN = "SELECT session_id FROM session WHERE parent IN ({marks})"
 SEEN_EVENTS = """
     SELECT count(*) FROM json_each(?) k JOIN visible_event e ON e.event_id = k.value
     JOIN visible_session s ON s.id = e.session_id WHERE {condition}"""
@@ -102,11 +99,12 @@ def plan_forget(target: str, scope: Scope) -> Plan:
     visible source. Raises `NotFound` for what is not visible in scope.
     """
     chains, events, sessions = _aimed_at(target, scope)
-    chains |= _chains(CITING, events if not target.startswith("ent_") else ())
+    chains |= state.chains_citing(events)
     events |= {str(name) for (name,) in sql.rows_in(CITED, sorted(chains))}
     copies = (_copies(events) | _long(SAID_AS_MESSAGE, chains)) - events
     events |= copies
-    chains |= _long(SAID_AS_ENTRY, events) | _chains(SAME_ENTRY, chains) | _without_source(events)
+    same = {str(chain) for (chain,) in sql.rows_in(SAME_ENTRY, sorted(chains))}
+    chains |= _long(SAID_AS_ENTRY, events) | same | _without_source(events)
     sessions |= {str(name) for (name,) in sql.rows_in(MEMORY_FILES, sorted(chains))}
     versions = {str(name) for (name,) in sql.rows_in(VERSIONS, sorted(chains))}
     return Plan(target, tuple(sorted(versions)), tuple(sorted(events)), tuple(sorted(sessions)), len(copies))
@@ -151,13 +149,9 @@ def _aimed_at(target: str, scope: Scope) -> tuple[set[str], set[str], set[str]]:
     if sql.rows(EVENT_IN_SCOPE.format(condition=condition), (target, *values)):
         return set(), {target}, set()
     if sql.rows(SESSION_IN_SCOPE.format(condition=condition), (target, *values)):
-        sessions = _family(target)
-        return set(), {str(name) for (name,) in sql.rows_in(SESSION_EVENTS, sorted(sessions))}, sessions
+        sessions = family([target])
+        return set(), events_of(sessions), sessions
     raise NotFound(f"Nothing is held under the id {cut(target, 200)}.")
-
-
-def _chains(query: str, events: Collection[str]) -> set[str]:
-    return {str(chain) for (chain,) in sql.rows_in(query, sorted(events))}
 
 
 def _copies(events: Collection[str]) -> set[str]:
@@ -169,14 +163,6 @@ def _long(query: str, names: Collection[str]) -> set[str]:
     """Return the names that a query gives with a text that is long enough to be known by its value."""
     rows = sql.rows_in(query, sorted(names))
     return {str(name) for name, text in rows if len(normalise(text)) >= SHORTEST_MESSAGE}
-
-
-def _family(session: str) -> set[str]:
-    """Return a session and those of its sub-agents, and of theirs."""
-    found, fresh = {session}, {session}
-    while fresh := {str(name) for (name,) in sql.rows_in(CHILDREN, sorted(fresh))} - found:
-        found |= fresh
-    return found
 
 
 def _without_source(events: Collection[str]) -> set[str]:

@@ -15,7 +15,6 @@ from memory.text import text_digest
 EFFECTS = "SELECT DISTINCT item FROM tombstone_effect WHERE tombstone = ? AND kind = ?"
 SESSION_EVENTS = """
     SELECT e.event_id FROM event e JOIN session s ON s.id = e.session_id WHERE s.session_id IN ({marks})"""
-CHILDREN = "SELECT session_id FROM session WHERE session_id > ? AND session_id < ?"
 HELD = "SELECT {column} FROM {table} WHERE tombstone = ?"
 SESSIONS_OF = "SELECT DISTINCT session_id FROM event WHERE event_id IN ({marks})"
 TEXTS = "SELECT chain, text FROM entry"
@@ -98,12 +97,12 @@ def _effects(name: str, kind: str) -> set[str]:
 
 
 def _covered_events(name: str) -> set[str]:
-    sessions = _effects(name, "session")
-    for session in sorted(sessions):
-        # A sub-agent's session is named after its parent's (definitions: session id); "0" follows "/".
-        sessions |= {str(child) for (child,) in sql.rows(CHILDREN, (f"{session}/", f"{session}0"))}
-    in_sessions = sql.rows_in(SESSION_EVENTS, sorted(sessions))
-    return _effects(name, "event") | {str(event) for (event,) in in_sessions}
+    return _effects(name, "event") | events_of(sessions.family(_effects(name, "session")))
+
+
+def events_of(session_ids: Collection[str]) -> set[str]:
+    """Return every event that some sessions own, by their ids."""
+    return {str(event) for (event,) in sql.rows_in(SESSION_EVENTS, sorted(session_ids))}
 
 
 def _cover(table: str, column: str, name: str, wanted: set[str]) -> set[str]:

@@ -72,15 +72,7 @@ def _answer(tool: str, arguments: dict[str, object]) -> str:
         answer = call(tool, arguments, EVERYTHING, UTC, actor)
     except OriginError as error:
         return str(error)
-    return "\n".join(_strings(json.loads(answer)))
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in _strings(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in _strings(item)]
-    return [value] if isinstance(value, str) else []
+    return "\n".join(covered.values_of(json.loads(answer)))
 
 
 def _rests(tombstone: str) -> str:

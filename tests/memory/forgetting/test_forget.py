@@ -297,6 +297,17 @@ class TestTitles:
         restore(tombstone, "it is fine", OWNER)
         assert "A plan without servers" in tools.call("timeline", {"since": "2020-01-01"}, EVERYTHING, UTC, OWNER)
 
+    def test_a_short_private_message_silences_it_too(self, talk: AgentHome) -> None:
+        title: dict[str, object] = {
+            "type": "ai-title",
+            "sessionId": session_uuid(1),
+            "aiTitle": "A plan without servers",
+        }
+        talk.write(session_uuid(1), user(95, "PIN 4711", session_uuid(1)), title)
+        talk.sync()
+        forgotten(event(95), "secret")
+        assert "A plan without" not in tools.call("timeline", {"since": "2020-01-01"}, EVERYTHING, UTC, OWNER)
+
 
 class TestRestore:
     def test_everything_comes_back_and_only_what_no_other_covers(self, owner: Writer, talk: AgentHome) -> None:
