@@ -74,10 +74,10 @@ def search_all(words: Sequence[str]) -> list[float]:
 def add_entries(words: Sequence[str], count: int) -> None:
     """Write so many entries, each on one of a thousand events."""
     from memory import sql
-    from memory.management.base import owner
     from memory.mutation import mutation
     from memory.records import log
     from memory.records.bodies import Remember, Source
+    from memory.records.identity import owner
 
     random = Random(11)
     events = [str(name) for (name,) in sql.rows("SELECT event_id FROM visible_event WHERE kind = 'message' LIMIT 1000")]
@@ -120,10 +120,10 @@ def add_tombstones(count: int) -> None:
     """Forget so many messages, one tombstone each."""
     from memory import sql
     from memory.forgetting.values import digests
-    from memory.management.base import owner
     from memory.mutation import mutation
     from memory.records import log
     from memory.records.bodies import Effects, Forget
+    from memory.records.identity import owner
 
     rows = sql.rows(
         "SELECT event_id, role, text FROM visible_event WHERE kind = 'message' ORDER BY id LIMIT ?", (count,)

@@ -134,17 +134,15 @@ def answer(
     """
     from django.db import close_old_connections
 
-    from memory.actor import Actor, agent_name
     from memory.freshness import unread
-    from memory.records.identity import device_name
+    from memory.records.identity import agent
     from memory.store import open_store
     from memory.tools import call
 
     try:
         # Each time: another process may have updated the store, or repaired it.
         open_store()
-        actor = Actor("agent", agent_name(client), "mcp", device_name())
-        return call(name, arguments, scope, zone, actor, () if is_read else unread() or ("all sources",))
+        return call(name, arguments, scope, zone, agent(client, "mcp"), () if is_read else unread() or ("all sources",))
     except Exception:
         # What failed may be the connection: the next call gets another.
         close_old_connections()

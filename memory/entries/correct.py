@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from memory import aliases, sql
+from memory import sql
 from memory.actor import Actor
 from memory.entries import citations, remember
 from memory.entries.citations import Cited, Wanted
@@ -53,8 +53,7 @@ def correct(request: Request, scope: Scope, actor: Actor, zone: tzinfo) -> Recei
         remember.refuse_forgotten(body.text)
         log.write(body, actor.author)
         change.targets += [body.entry, before.chain]
-    outcome = "proposed" if body.trust == "proposed" else "created"
-    return Receipt(outcome, body.entry, body.trust, aliases.shown(body.project), (), body.supersedes)
+    return remember.receipt_of(body.entry, corrected=body.supersedes)
 
 
 def visible(entry_id: str, scope: Scope) -> Entry:
@@ -106,5 +105,4 @@ def _again(body: Correct) -> Receipt | None:
     if said != (held.chain, held.text, held.confidence, held.valid_from, held.valid_to):
         raise Conflict("This idempotency key was used for another write; use a new one.")
     older = tuple(held.supersedes.order_by("id").values_list("older", flat=True))
-    outcome = "proposed" if held.first_trust == "proposed" else "created"
-    return Receipt(outcome, held.entry_id, held.trust, aliases.shown(held.project), (), older)
+    return remember.receipt_of(held.entry_id, corrected=older)

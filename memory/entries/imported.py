@@ -59,7 +59,7 @@ def settle(raw_file: int, source: str, near: str, project: str) -> int:
     for item in _items(raw_file):
         chain = _chain(item.session)
         if _needs(item, chain):
-            actor = Actor(kind="agent", name=source, channel="sync", device=identity.device_name())
+            actor = identity.agent(source, "sync")
             with mutation("import", actor) as change:
                 written += _import(item, _chain(item.session), actor, project or _project(source, near), change)
     return written

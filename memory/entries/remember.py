@@ -99,8 +99,7 @@ def _written(body: Remember, scope: Scope, actor: Actor, change: Mutation) -> Re
     near = near_duplicates(body.text, scope)
     log.write(body, actor.author)
     change.targets.append(body.entry)
-    outcome = "proposed" if body.trust == "proposed" else "created"
-    return Receipt(outcome, body.entry, body.trust, aliases.shown(body.project), near)
+    return receipt_of(body.entry, near=near)
 
 
 def _again(body: Remember, key: str) -> Receipt | None:
@@ -115,18 +114,15 @@ def _again(body: Remember, key: str) -> Receipt | None:
         raise Conflict("This idempotency key was used for another entry; use a new one.")
     if held.forgotten:
         raise Refused("This was not written.")
-    outcome = "proposed" if held.first_trust == "proposed" else "created"
-    return Receipt(outcome, held.entry_id, held.trust, aliases.shown(held.project))
+    return receipt_of(held.entry_id)
 
 
 def _same(body: Remember) -> Receipt | None:
     """Return the receipt of the entry that says exactly this already."""
     projects = aliases.names_of(body.project)
     query = SAME.format(marks=sql.marks(len(projects)))
-    for (name,) in sql.rows(query, (text_digest(body.text), body.kind, *projects, now())):
-        held = Entry.objects.get(entry_id=name)
-        return Receipt("duplicate", held.entry_id, held.trust, aliases.shown(held.project))
-    return None
+    rows = sql.rows(query, (text_digest(body.text), body.kind, *projects, now()))
+    return receipt_of(str(rows[0][0]), "duplicate") if rows else None
 
 
 def _project(named: str, cited: Sequence[Cited], scope: Scope) -> str:
@@ -138,6 +134,15 @@ def _project(named: str, cited: Sequence[Cited], scope: Scope) -> str:
 
 
 # What correct asks too
+
+
+def receipt_of(
+    entry_id: str, outcome: str = "", *, near: tuple[str, ...] = (), corrected: tuple[str, ...] = ()
+) -> Receipt:
+    """Return the receipt of a version that is there; without an `outcome` that of its first writing."""
+    held = Entry.objects.get(entry_id=entry_id)
+    written = "proposed" if held.first_trust == "proposed" else "created"
+    return Receipt(outcome or written, entry_id, held.trust, aliases.shown(held.project), near, corrected)
 
 
 def new_id(key: str) -> str:

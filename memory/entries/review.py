@@ -3,7 +3,7 @@
 import secrets
 from dataclasses import dataclass
 
-from memory import aliases, sql
+from memory import sql
 from memory.actor import Actor
 from memory.entries import correct, remember
 from memory.entries.remember import Receipt
@@ -45,8 +45,7 @@ def review(entry_id: str, verdict: Verdict, reason: str, actor: Actor) -> Receip
         log.write(body, actor.author)
         change.targets += [body.review, entry_id]
         change.code = verdict
-    now = Entry.objects.get(entry_id=entry_id)
-    return Receipt(verdict, entry_id, now.trust, aliases.shown(now.project))
+    return remember.receipt_of(entry_id, verdict)
 
 
 def waiting(limit: int = 100) -> list[Waiting]:

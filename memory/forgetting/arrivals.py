@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from memory import sessions, sql
-from memory.actor import Actor
 from memory.entries import state
 from memory.forgetting import tombstones, values
 from memory.mutation import mutation
@@ -47,7 +46,7 @@ def forgotten(arrivals: Collection[Arrival]) -> set[str]:
 
 
 def _write(found: Mapping[str, set[str]]) -> None:
-    actor = Actor(kind="cli", name="origin", channel="sync", device=identity.device_name())
+    actor = identity.itself("sync")
     with mutation("exclude", actor) as change:
         for tombstone, names in sorted(found.items()):
             log.write(Exclude(tombstone=tombstone, events=tuple(sorted(names))), actor.author)

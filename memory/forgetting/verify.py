@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC
 
 from memory import sql
-from memory.actor import Actor
 from memory.errors import NotFound, OriginError
 from memory.forgetting import covered
 from memory.forgetting.covered import RUN, SHORTEST_ENTRY
@@ -67,9 +66,8 @@ def _answer(tool: str, arguments: dict[str, object]) -> str:
     """Return everything a tool says, errors too, as the owner who sees most."""
     from memory.tools import call
 
-    actor = Actor(kind="owner", name="user", channel="cli", device=identity.device_name())
     try:
-        answer = call(tool, arguments, EVERYTHING, UTC, actor)
+        answer = call(tool, arguments, EVERYTHING, UTC, identity.owner())
     except OriginError as error:
         return str(error)
     return "\n".join(covered.values_of(json.loads(answer)))

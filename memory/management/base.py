@@ -12,12 +12,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 
 from memory import home, store
-from memory.actor import Actor
 from memory.errors import InvalidInput, OriginError
 from memory.failures import explain
 from memory.filters import Filters
 from memory.management.printing import Paper, json_text, printable
-from memory.records import identity
+from memory.records.identity import owner
 from memory.scope import EVERYTHING
 from memory.shapes import Json
 from memory.times import now, parse_bound, process_zone
@@ -145,11 +144,6 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, CommandError):
         return error.returncode
     return USAGE if isinstance(error, InvalidInput) else FAILED
-
-
-def owner() -> Actor:
-    """Return who writes by a command: whoever runs it on this machine is the owner."""
-    return Actor(kind="owner", name="user", channel="cli", device=identity.device_name())
 
 
 def caller() -> Caller:

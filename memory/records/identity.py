@@ -4,7 +4,9 @@ import os
 import re
 import secrets
 import socket
+from typing import Literal
 
+from memory.actor import Actor, agent_name
 from memory.errors import InvalidInput
 from memory.models import Record
 from memory.setting import keep, kept
@@ -39,6 +41,21 @@ def device_name() -> str:
             raise InvalidInput("device", "ORIGIN_DEVICE must be lower-case letters, digits, dots, _ or -, at most 63.")
         return given
     return kept("device") or fitting_name(socket.gethostname())
+
+
+def owner() -> Actor:
+    """Return who writes by a command: whoever runs it on this machine is the owner."""
+    return Actor(kind="owner", name="user", channel="cli", device=device_name())
+
+
+def itself(channel: Literal["cli", "sync"]) -> Actor:
+    """Return Origin as the author of what nobody asked for, such as making good a kill."""
+    return Actor(kind="cli", name="origin", channel=channel, device=device_name())
+
+
+def agent(client: str, channel: Literal["mcp", "sync"]) -> Actor:
+    """Return an agent on this machine, by what it calls itself."""
+    return Actor(kind="agent", name=agent_name(client), channel=channel, device=device_name())
 
 
 def fitting_name(name: str) -> str:

@@ -1,6 +1,5 @@
 """Bringing the database and the journal of records together after a kill, or after one of them was restored alone."""
 
-from memory.actor import Actor
 from memory.mutation import mutation
 from memory.records import identity, journal, log
 
@@ -12,8 +11,7 @@ def recover() -> None:
     """
     if not journal.is_behind():
         return
-    actor = Actor(kind="cli", name="origin", channel="cli", device=identity.device_name())
-    with mutation("recover", actor) as change:
+    with mutation("recover", identity.itself("cli")) as change:
         if journal.is_short():
             journal.write_anew()
         for record in log.receive(list(journal.unknown())):

@@ -10,7 +10,7 @@ from types import NoneType
 import msgspec
 
 from memory import shapes
-from memory.actor import Actor, agent_name
+from memory.actor import Actor
 from memory.errors import InvalidInput
 from memory.records import identity
 from memory.scope import Scope
@@ -51,7 +51,7 @@ def call(
         checked = msgspec.convert(given, tool.arguments, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidInput("arguments", f"{name}: {_readable(str(error))}") from None
-    caller = Caller(scope, zone, actor or Actor("agent", agent_name(""), "mcp", identity.device_name()), unread)
+    caller = Caller(scope, zone, actor or identity.agent("", "mcp"), unread)
     if not isinstance(checked, ReadArguments):
         return shapes.dump(tool.run(checked, caller))
     if checked.max_tokens < shapes.MIN_TOKENS:

@@ -3,7 +3,8 @@
 from django.core.management.base import CommandParser
 
 from memory.forgetting.rotate import rotate
-from memory.management.base import StoreCommand, owner
+from memory.management.base import StoreCommand
+from memory.records.identity import owner
 
 
 class Command(StoreCommand):

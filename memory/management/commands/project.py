@@ -5,9 +5,10 @@ import sys
 from django.core.management.base import CommandParser
 
 from memory import aliases
-from memory.management.base import StoreCommand, owner
+from memory.management.base import StoreCommand
 from memory.management.printing import counted
 from memory.name_project import name_project
+from memory.records.identity import owner
 
 
 class Command(StoreCommand):

@@ -6,11 +6,12 @@ from django.core.management.base import CommandParser
 
 from memory import shapes
 from memory.entries import reading, review
-from memory.management.base import StoreCommand, caller, owner
+from memory.management.base import StoreCommand, caller
 from memory.management.commands.remember import print_receipt
 from memory.management.printing import Paper
 from memory.management.reading import print_entries, print_label
 from memory.records.bodies import Verdict
+from memory.records.identity import owner
 from memory.shapes import Json
 from memory.tools.reading import IdArguments, run_sources
 from memory.tools.tool import Caller

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from django.core.management.base import CommandParser
 
 from memory.access import tokens
-from memory.management.base import StoreCommand, owner
+from memory.management.base import StoreCommand
 from memory.management.printing import moment, printable
 from memory.models import ApiToken
+from memory.records.identity import owner
 from memory.shapes import Json
 from memory.times import local as local_time
 from memory.times import now, parse_bound, process_zone
