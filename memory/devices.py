@@ -85,15 +85,9 @@ def hello(told: Hello, principal: Principal, actor: Actor, clock_ms: int) -> Dev
 def _enrol(told: Hello) -> Device:
     if Device.objects.filter(name=told.name).exclude(store=told.store).exists():
         raise Conflict(f"Another device is called {told.name}; call this one {_free(told.name)}.", _free(told.name))
+    told_now = {"name": told.name, "incarnation": told.incarnation, "last_seen": now()}
     row, _ = Device.objects.update_or_create(
-        store=told.store,
-        defaults={"name": told.name, "incarnation": told.incarnation, "last_seen": now()},
-        create_defaults={
-            "name": told.name,
-            "incarnation": told.incarnation,
-            "first_seen": now(),
-            "last_seen": now(),
-        },
+        store=told.store, defaults=told_now, create_defaults=told_now | {"first_seen": now()}
     )
     return row
 

@@ -24,8 +24,7 @@ from memory.records.wire import Wire, is_sound
 _UNBOUNDED = 1 << 40
 COPIED = ("setting", "sync_log", "audit_log")
 COPY = "INSERT OR REPLACE INTO main.{table} SELECT * FROM old.{table}"
-OLD_RECORDS = """
-    SELECT origin, oseq, hlc_ms, hlc_c, created_at, author, kind, body, sha256 FROM old.record ORDER BY id"""
+OLD_RECORDS = f"SELECT {', '.join(Wire.__struct_fields__)} FROM old.record ORDER BY id"
 CHECK = "PRAGMA integrity_check"
 
 

@@ -19,8 +19,8 @@ from memory.management.printing import Paper, json_text, printable
 from memory.records.identity import owner
 from memory.scope import EVERYTHING
 from memory.shapes import Json
-from memory.times import now, parse_bound, process_zone
-from memory.tools.tool import Caller
+from memory.times import process_zone
+from memory.tools.tool import Caller, time_range
 
 FAILED, USAGE, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
 # Commands have no token budget: a person's answer ends where --limit says.
@@ -161,13 +161,8 @@ def add_filters(parser: CommandParser) -> None:
 
 def filters(*, project: str, source: str, since: str, until: str) -> Filters:
     """Return the filters a person wrote. Raises `InvalidInput`."""
-    zone, moment = process_zone(), now()
-    return Filters(
-        project=project,
-        source=source,
-        since=parse_bound(since, zone=zone, end=False, now=moment) if since else "",
-        until=parse_bound(until, zone=zone, end=True, now=moment) if until else "",
-    )
+    since, until = time_range(since, until, process_zone())
+    return Filters(project=project, source=source, since=since, until=until)
 
 
 def positive(text: str) -> int:

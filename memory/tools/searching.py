@@ -18,8 +18,7 @@ from memory.search import Found, search
 from memory.secrets import mask
 from memory.shapes import Json
 from memory.text import cut
-from memory.times import parse_bound
-from memory.tools.tool import Caller, Project, ReadArguments, Since, Source, Until, footer, time_range
+from memory.tools.tool import Caller, Project, ReadArguments, Since, Source, Until, footer, instant, time_range
 
 MAX_LIMIT = 50
 _FOOTER_WORDS = 8
@@ -107,8 +106,8 @@ def _entries(arguments: SearchArguments, caller: Caller, since: str, until: str)
         until=until,
         history=arguments.history,
         trust=arguments.trust,
-        valid_at=_instant(arguments.valid_at, "valid_at", caller),
-        known_at=_instant(arguments.known_at, "known_at", caller),
+        valid_at=instant(arguments.valid_at, "valid_at", caller.zone),
+        known_at=instant(arguments.known_at, "known_at", caller.zone),
     )
     filters.check(is_owner=caller.actor.is_owner)
     if not arguments.query.strip():
@@ -122,11 +121,6 @@ def _entries(arguments: SearchArguments, caller: Caller, since: str, until: str)
 
 def _newest(filters: EntryFilters, caller: Caller) -> tuple[Seen, ...]:
     return tuple(reading.listed(caller.scope, filters, limit=_LISTED)[0])
-
-
-def _instant(text: str, field: str, caller: Caller) -> str:
-    """Return an instant as it is stored; a day is the end of it, since what was known that day is meant."""
-    return parse_bound(text, zone=caller.zone, end=True, field=field) if text else ""
 
 
 def _events(arguments: SearchArguments, caller: Caller, filters: Filters, offset: int) -> Found:

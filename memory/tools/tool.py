@@ -102,3 +102,11 @@ def time_range(since: str, until: str, zone: tzinfo) -> tuple[str, str]:
         parse_bound(since, zone=zone, end=False, now=moment) if since else "",
         parse_bound(until, zone=zone, end=True, now=moment) if until else "",
     )
+
+
+def instant(text: str, field: str, zone: tzinfo) -> str:
+    """Return an instant as it is stored, or nothing for none; a day is its end, since all of it is meant.
+
+    Raises `InvalidInput` on `field`.
+    """
+    return parse_bound(text, zone=zone, end=True, field=field) if text else ""

@@ -24,6 +24,7 @@ from memory.errors import Conflict, Denied, InvalidInput, NotFound, OriginError,
 from memory.failures import explain
 from memory.records import identity
 from replication.hub import client, limits, mcp_http
+from replication.hub.answers import answer, refusal
 from replication.hub.auth import Bearer, Closed, TooManyAttempts
 from replication.mcp_server import VERSION
 
@@ -98,19 +99,19 @@ router = Router()
 def hello(request: HttpRequest, body: HelloBody) -> HttpResponse:
     """Take note of a store, and tell it who the hub is and what it takes."""
     if body.protocol != PROTOCOL:
-        return _answer({"error": "protocol", "protocol": PROTOCOL}, 426)
+        return answer({"error": "protocol", "protocol": PROTOCOL}, 426)
     principal = _principal(request)
     told = Hello(body.store, body.incarnation, body.name, body.kind, body.now, body.version)
     devices.hello(told, principal, _actor(request, body.name), time.time_ns() // 1_000_000)
     hub = {"hub": identity.store_uuid(), "now": time.time_ns() // 1_000_000, "protocol": PROTOCOL}
-    return _answer(hub | {"limits": {"chunk": limits.CHUNK_BYTES, "line": limits.LONGEST_LINE}})
+    return answer(hub | {"limits": {"chunk": limits.CHUNK_BYTES, "line": limits.LONGEST_LINE}})
 
 
 @router.get("/cursors", auth=Bearer("ingest"))
 def cursors(request: HttpRequest, after: int = 0) -> HttpResponse:
     """Tell a store how far each of its files is held here."""
     files, following = devices.cursors(_store(request), after)
-    return _answer({"files": [file._asdict() for file in files], "next": following})
+    return answer({"files": [file._asdict() for file in files], "next": following})
 
 
 @router.post("/ingest", auth=Bearer("ingest"))
@@ -127,8 +128,8 @@ def ingest(request: HttpRequest, body: ChunkBody) -> HttpResponse:
         appended = devices.ingest(store, chunk, parse_line)
     except Conflict:
         held, tail = devices.tail_of(RawKey(store, body.source, body.relPath, body.generation))
-        return _answer({"error": "offset", "bytes": held, "tailSha256": tail}, 409)
-    return _answer({"bytes": appended.bytes, "eventsAdded": appended.events, "malformed": appended.malformed})
+        return answer({"error": "offset", "bytes": held, "tailSha256": tail}, 409)
+    return answer({"bytes": appended.bytes, "eventsAdded": appended.events, "malformed": appended.malformed})
 
 
 def _data(body: ChunkBody) -> bytes:
@@ -147,7 +148,7 @@ api.add_router("/v1", router)
 @api.get("/healthz", auth=None)
 def healthz(request: HttpRequest) -> HttpResponse:
     """Say that the hub answers, to whoever asks; nothing of the store."""
-    return _answer({"ok": True, "version": VERSION})
+    return answer({"ok": True, "version": VERSION})
 
 
 @api.post("/mcp", auth=Bearer("read"))
@@ -175,18 +176,7 @@ def _actor(request: HttpRequest, device: str) -> Actor:
     return Actor("hub", device, "api", device, client.address(request), client.program(request))
 
 
-def _answer(value: dict[str, object], status: int = 200) -> HttpResponse:
-    return HttpResponse(msgspec.json.encode(value), content_type="application/json", status=status)
-
-
 # Errors
-
-
-def _said(error: str, message: str, status: int, **headers: str) -> HttpResponse:
-    response = _answer({"error": error, "message": message}, status)
-    for name, value in headers.items():
-        response[name.replace("_", "-")] = value
-    return response
 
 
 _STATUS: dict[type[OriginError], tuple[str, int]] = {
@@ -202,26 +192,26 @@ _STATUS: dict[type[OriginError], tuple[str, int]] = {
 def on_origin_error(request: HttpRequest, error: OriginError) -> HttpResponse:
     """Say what was wrong; the names of internals stay inside."""
     kind, status = next((how for of, how in _STATUS.items() if isinstance(error, of)), ("failed", 500))
-    return _said(kind, str(error), status)
+    return refusal(status, kind, str(error))
 
 
 @api.exception_handler(ValidationError)
 def on_invalid_body(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Name the fields that were wrong, and not what stood in them."""
     names = sorted({str(found["loc"][-1]) for found in error.errors})
-    return _said("invalid", f"These fields cannot be used: {', '.join(names)[:200]}.", 422)
+    return refusal(422, "invalid", f"These fields cannot be used: {', '.join(names)[:200]}.")
 
 
 @api.exception_handler(AuthenticationError)
 def on_no_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     """Ask for a token."""
-    return _said("unauthorized", "A token of this hub is needed.", 401, WWW_Authenticate="Bearer")
+    return refusal(401, "unauthorized", "A token of this hub is needed.", WWW_Authenticate="Bearer")
 
 
 @api.exception_handler(TooManyAttempts)
 def on_too_many(request: HttpRequest, error: TooManyAttempts) -> HttpResponse:
     """Make a client wait."""
-    return _said("too_many", str(error), 429, Retry_After=str(error.seconds))
+    return refusal(429, "too_many", str(error), Retry_After=str(error.seconds))
 
 
 @api.exception_handler(HttpError)
@@ -229,14 +219,14 @@ def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     """Say what was wrong with a body that could not be read; the parser's own error is the cause of Ninja's."""
     cause = error.__cause__
     if isinstance(cause, limits.TooLarge):
-        return _said("too_large", "The body is larger than this hub takes.", 413)
-    return _said("invalid", str(cause) if isinstance(cause, OriginError) else error.message, error.status_code)
+        return refusal(413, "too_large", "The body is larger than this hub takes.")
+    return refusal(error.status_code, "invalid", str(cause) if isinstance(cause, OriginError) else error.message)
 
 
 @api.exception_handler(Exception)
 def on_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     """Say what a full disk or a busy database needs, and of anything else nothing but that it failed."""
     if explained := explain(error):
-        return _said("unavailable", explained, 507 if "full" in explained else 503)
+        return refusal(507 if "full" in explained else 503, "unavailable", explained)
     _log.exception("a request failed")
-    return _said("failed", "The hub failed to answer, and says why in its log.", 500)
+    return refusal(500, "failed", "The hub failed to answer, and says why in its log.")

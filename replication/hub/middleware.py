@@ -5,12 +5,12 @@ It is the outermost layer, so that errors of Django's own pass it too (lab-secur
 
 from collections.abc import Callable
 
-import msgspec
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from replication.hub import limits
+from replication.hub.answers import refusal
 
 API = ("/v1/", "/mcp", "/healthz")
 _MOST_COMPRESSED = 2 * limits.MEBIBYTE
@@ -45,13 +45,13 @@ class Gate:
 def _refused(request: HttpRequest) -> HttpResponse | None:
     host = request.META.get("HTTP_HOST", "")
     if not is_ours(host):
-        return _said(
+        return refusal(
             421, "host", f"This hub is not called {host[:200]}; start it with --public-url https://{host[:200]}"
         )
     if not request.path.startswith(API):
         return None
     if "token" in request.GET:
-        return _said(400, "invalid", "A token never stands in an address; send it as Authorization: Bearer.")
+        return refusal(400, "invalid", "A token never stands in an address; send it as Authorization: Bearer.")
     return _refused_body(request) if request.method == "POST" else None
 
 
@@ -63,15 +63,10 @@ def is_ours(host: str) -> bool:
 def _refused_body(request: HttpRequest) -> HttpResponse | None:
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length.isascii() or not length.isdigit():
-        return _said(411, "length", "A request says how long it is: Content-Length.")
+        return refusal(411, "length", "A request says how long it is: Content-Length.")
     long_line = limits.LONG_LINE_HEADER in request.headers
     if int(length) > (limits.most_bytes(long_line=True) if long_line else _MOST_COMPRESSED):
-        return _said(413, "too_large", "The body is larger than this hub takes.")
+        return refusal(413, "too_large", "The body is larger than this hub takes.")
     if request.content_type != "application/json":
-        return _said(415, "type", "The body must be application/json.")
+        return refusal(415, "type", "The body must be application/json.")
     return None
-
-
-def _said(status: int, error: str, message: str) -> HttpResponse:
-    body = msgspec.json.encode({"error": error, "message": message})
-    return HttpResponse(body, content_type="application/json", status=status)

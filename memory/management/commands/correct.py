@@ -1,13 +1,13 @@
 """`correct`: put a new version in the place of an entry."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memory import shapes
 from memory.entries import correct
 from memory.management.base import StoreCommand, caller
-from memory.management.commands.remember import add_sources, add_validity, print_receipt, wanted
+from memory.management.commands.remember import add_sources, add_validity, show_receipt, wanted
 
 
 class Command(StoreCommand):
@@ -21,22 +21,7 @@ class Command(StoreCommand):
         parser.add_argument("--confidence", type=int, default=None, metavar="N", help="per cent (100)")
         add_validity(parser)
 
-    def run(
-        self,
-        *,
-        id: str,
-        text: str,
-        event: Sequence[str],
-        quote: Sequence[str],
-        confidence: int | None,
-        valid_from: str,
-        valid_to: str,
-        as_json: bool,
-    ) -> None:
-        request = correct.Request(id, text, confidence, wanted(event, quote), valid_from, valid_to)
+    def run(self, *, id: str, event: Sequence[str], quote: Sequence[str], as_json: bool, **fields: Any) -> None:
         who = caller()
-        receipt = correct.correct(request, who.scope, who.actor, who.zone)
-        if as_json:
-            self.print_json(shapes.receipt(receipt))
-        else:
-            print_receipt(receipt, self.paper())
+        request = correct.Request(id, sources=wanted(event, quote), **fields)
+        show_receipt(self, correct.correct(request, who.scope, who.actor, who.zone), as_json=as_json)

@@ -11,7 +11,8 @@ from memory.management.base import StoreCommand, add_filters, caller, filters, p
 from memory.management.printing import counted
 from memory.management.reading import print_entries, print_label
 from memory.names import unknown
-from memory.times import parse_bound, process_zone
+from memory.times import process_zone
+from memory.tools.tool import instant
 
 
 class Command(StoreCommand):
@@ -35,8 +36,8 @@ class Command(StoreCommand):
             source=times.source,
             since=times.since,
             until=times.until,
-            valid_at=parse_bound(valid_at, zone=zone, end=True, field="valid_at") if valid_at else "",
-            known_at=parse_bound(known_at, zone=zone, end=True, field="known_at") if known_at else "",
+            valid_at=instant(valid_at, "valid_at", zone),
+            known_at=instant(known_at, "known_at", zone),
             **options,
         )
         views, following = reading.listed(who.scope, wanted, limit=limit)

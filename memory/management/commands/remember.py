@@ -1,6 +1,7 @@
 """`remember`: write an entry."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -9,7 +10,6 @@ from memory.entries import remember
 from memory.entries.citations import Wanted
 from memory.entries.remember import Receipt
 from memory.management.base import StoreCommand, caller
-from memory.management.printing import Paper
 from memory.records.bodies import EntryKind
 
 
@@ -27,25 +27,11 @@ class Command(StoreCommand):
         add_validity(parser)
 
     def run(
-        self,
-        *,
-        text: str,
-        kind: EntryKind,
-        event: Sequence[str],
-        quote: Sequence[str],
-        project: str,
-        confidence: int,
-        valid_from: str,
-        valid_to: str,
-        as_json: bool,
+        self, *, text: str, kind: EntryKind, event: Sequence[str], quote: Sequence[str], as_json: bool, **fields: Any
     ) -> None:
-        request = remember.Request(kind, text, wanted(event, quote), confidence, project, valid_from, valid_to)
         who = caller()
-        receipt = remember.remember(request, who.scope, who.actor, who.zone)
-        if as_json:
-            self.print_json(shapes.receipt(receipt))
-        else:
-            print_receipt(receipt, self.paper())
+        request = remember.Request(kind, text, wanted(event, quote), **fields)
+        show_receipt(self, remember.remember(request, who.scope, who.actor, who.zone), as_json=as_json)
 
 
 def add_sources(parser: CommandParser) -> None:
@@ -65,8 +51,12 @@ def wanted(events: Sequence[str], quotes: Sequence[str]) -> list[Wanted]:
     return [Wanted(event=event) for event in events] + [Wanted(quote=quote) for quote in quotes]
 
 
-def print_receipt(receipt: Receipt, paper: Paper) -> None:
+def show_receipt(command: StoreCommand, receipt: Receipt, *, as_json: bool) -> None:
     """Say what a write did."""
+    if as_json:
+        command.print_json(shapes.receipt(receipt))
+        return
+    paper = command.paper()
     paper.line(f"{receipt.outcome}: {receipt.entry_id}", "bold")
     parts = (receipt.trust, f"project {receipt.project}" if receipt.project else "")
     paper.line(", ".join(part for part in parts if part), indent=2)

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from memory import shapes
 from memory.entries import reading, review
 from memory.management.base import StoreCommand, caller
-from memory.management.commands.remember import print_receipt
+from memory.management.commands.remember import show_receipt
 from memory.management.printing import Paper
 from memory.management.reading import print_entries, print_label
 from memory.records.bodies import Verdict
@@ -29,11 +29,7 @@ class Command(StoreCommand):
 
     def run(self, *, verdict: str, id: str, reason: str, as_json: bool) -> None:
         if verdict != "list":
-            receipt = review.review(id, cast(Verdict, verdict), reason, owner())
-            if as_json:
-                self.print_json(shapes.receipt(receipt))
-            else:
-                print_receipt(receipt, self.paper())
+            show_receipt(self, review.review(id, cast(Verdict, verdict), reason, owner()), as_json=as_json)
             return
         waiting = [_shape(each, caller()) for each in review.waiting()]
         if as_json:
