@@ -6,7 +6,8 @@ import msgspec
 
 from memory import sessions, sql
 from memory.entries import facts, state
-from memory.forgetting import covered, values
+from memory.forgetting import covered, keyring, values
+from memory.forgetting.values import CATEGORIES
 from memory.models import Record, Restore, Tombstone
 from memory.records import identity
 from memory.records.bodies import Digest, Exclude, Forget, RestoreBody
@@ -140,4 +141,5 @@ def _saying(name: str, digests: set[bytes]) -> set[str]:
     if Tombstone.objects.filter(tombstone_id=name, record__origin=identity.origin()).exists():
         known = [text_digest(text) for _, text in covered.of_tombstone(name)]
         return {str(chain) for (chain,) in sql.rows_in(SAYING, known)}
-    return {str(chain) for chain, text in sql.rows(TEXTS) if values.all_digests(text) & digests}
+    ring = keyring.keys()
+    return {str(chain) for chain, text in sql.rows(TEXTS) if values.under_every_key(text, CATEGORIES, ring) & digests}

@@ -23,22 +23,30 @@ ANY_HELD = "SELECT 1 FROM value_digest LIMIT 1"
 
 def digests(text: str, category: Category) -> tuple[Digest, ...]:
     """Return the digest of a value under the newest key, or none for a text too short to have one."""
-    if not has_digest(text, category):
+    normalised = normalise(text)
+    if not _has_digest(normalised, category):
         return ()
     version, key = max(keyring.keys().items())
     return (
         Digest(
             category=category,
-            digest=value_digest(key, category, normalise(text)).hex(),
+            digest=value_digest(key, category, normalised).hex(),
             key_version=version,
             normalise_version=NORMALISE_VERSION,
         ),
     )
 
 
-def has_digest(text: str, category: Category) -> bool:
+def _has_digest(normalised: str, category: Category) -> bool:
     """True for a text long enough to be known again by its value."""
-    return len(normalise(text)) >= (1 if category == "entry" else SHORTEST_MESSAGE)
+    return len(normalised) >= (1 if category == "entry" else SHORTEST_MESSAGE)
+
+
+def under_every_key(text: str, categories: Iterable[Category], ring: Mapping[int, bytes]) -> set[bytes]:
+    """Return the digests of a text in each of some classes, under every key of the ring."""
+    normalised = normalise(text)
+    known = [category for category in categories if _has_digest(normalised, category)]
+    return {value_digest(key, category, normalised) for category in known for key in ring.values()}
 
 
 def value_digest(key: bytes, category: Category, normalised: str) -> bytes:
@@ -50,14 +58,8 @@ def holders(text: str, categories: Iterable[Category]) -> set[str]:
     """Return the live tombstones and rejected versions that hold this value, under every key version."""
     if not sql.rows(ANY_HELD):
         return set()
-    normalised, ring = normalise(text), keyring.keys()
-    wanted = [
-        value_digest(key, category, normalised)
-        for category in categories
-        if has_digest(text, category)
-        for key in ring.values()
-    ]
-    return {str(holder) for (holder,) in sql.rows_in(HOLDERS, wanted)}
+    wanted = under_every_key(text, categories, keyring.keys())
+    return {str(holder) for (holder,) in sql.rows_in(HOLDERS, list(wanted))}
 
 
 def forgotten_among(texts: Mapping[str, tuple[str, Sequence[Category]]]) -> dict[str, set[str]]:
@@ -71,11 +73,8 @@ def forgotten_among(texts: Mapping[str, tuple[str, Sequence[Category]]]) -> dict
     ring = keyring.keys()
     named: dict[bytes, set[str]] = {}
     for name, (text, categories) in texts.items():
-        normalised = normalise(text)
-        if len(normalised) >= SHORTEST_MESSAGE:
-            for category in categories:
-                for key in ring.values():
-                    named.setdefault(value_digest(key, category, normalised), set()).add(name)
+        for digest in under_every_key(text, categories, ring) if _has_digest(normalise(text), "user") else ():
+            named.setdefault(digest, set()).add(name)
     found: dict[str, set[str]] = {}
     for digest, holder in sql.rows_in(HELD_BY_TOMBSTONES, list(named)):
         for name in named[bytes(digest)]:
@@ -103,12 +102,6 @@ def hold(holder: str, values: Collection[Digest]) -> None:
         ],
         ignore_conflicts=True,
     )
-
-
-def all_digests(text: str) -> set[bytes]:
-    """Return the digests of a text as an entry and as a message, under every key version."""
-    normalised, ring = normalise(text), keyring.keys()
-    return {value_digest(key, category, normalised) for category in CATEGORIES for key in ring.values()}
 
 
 def held_by(holder: str) -> set[str]:
